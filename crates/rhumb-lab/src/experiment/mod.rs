@@ -5,7 +5,7 @@ mod amounts;
 mod arms;
 mod bliss;
 mod doblix;
-mod edbt;
+pub mod edbt;
 mod estimate;
 mod figures;
 mod learnedkv;
@@ -17,7 +17,7 @@ mod study;
 mod tests;
 mod work;
 
-use rhumb::{IndexSpec, Partition, TableSpec, Tuner};
+use rhumb::{Granularity, IndexSpec, Levels, Partition, TableSpec, Tuner};
 
 pub use self::amounts::{Amounts, Episodes, Scale, Uncached};
 pub use self::arms::{Arm, FENCES};
@@ -127,8 +127,8 @@ pub struct Build {
 }
 
 impl Build {
-    /// The build that is loaded once for all builds which differ from this one in the index, in how blocks are cut, in who
-    /// chooses both and in whether the device is read alone; none if loading itself is measured, and for other systems than our store.
+    /// The build that is loaded once for all builds which differ from this one in the index and what it covers, in how blocks are
+    /// cut, in who chooses both and in whether the device is read alone; none if loading itself is measured, and for other systems than our store.
     pub fn shared(&self) -> Option<Build> {
         let System::Rhumb(settings) = &self.system else {
             return None;
@@ -140,6 +140,10 @@ impl Build {
                 ..settings.table.clone()
             },
             tuner: Tuner::Off,
+            levels: Levels {
+                granularity: Granularity::Table,
+                ..settings.levels
+            },
             direct: false,
             ..settings.clone()
         };

@@ -5,7 +5,7 @@ use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::sync::Arc;
-use crate::table::{GetTrace, Slice, TableCursor};
+use crate::table::{GetTrace, SliceRef, TableCursor};
 use crate::version::{Run, Table};
 
 /// Goes over tables that ascend without overlap, as if they were one.
@@ -36,7 +36,7 @@ impl Tables {
     }
 
     /// The slice that a table has of a model over several.
-    fn slice(&self, at: usize) -> Option<&Slice> {
+    fn slice(&self, at: usize) -> Option<SliceRef<'_>> {
         match self {
             Tables::Some(_) => None,
             Tables::Run(run) => run.slice(at),

@@ -114,20 +114,16 @@ impl FromStr for Granularity {
                 "granularity {text:?} is not known: write {GRANULARITY_EXPECTED}"
             ))
         };
-        match text.split_once(':').unwrap_or((text, "")) {
-            ("table", "") => Ok(Granularity::Table),
-            ("trained", "") => Ok(Granularity::Trained),
-            ("joined", "") => Ok(Granularity::Joined {
-                boundary: USUAL_BOUNDARY,
-            }),
-            ("joined", setting) => {
-                let boundary = setting
-                    .strip_prefix("boundary=")
-                    .and_then(|n| n.parse().ok());
-                let boundary = boundary.ok_or_else(unknown)?;
-                Ok(Granularity::Joined { boundary })
+        let joined = |boundary| Ok(Granularity::Joined { boundary });
+        match text {
+            "table" => Ok(Granularity::Table),
+            "trained" => Ok(Granularity::Trained),
+            "joined" => joined(USUAL_BOUNDARY),
+            _ => {
+                let boundary = text.strip_prefix("joined:boundary=");
+                let boundary = boundary.and_then(|number| number.parse().ok());
+                joined(boundary.ok_or_else(unknown)?)
             }
-            _ => Err(unknown()),
         }
     }
 }

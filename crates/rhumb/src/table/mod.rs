@@ -28,7 +28,7 @@ pub(crate) use form::value_uses::ValueUse;
 pub(crate) use read::cursor::TableCursor;
 pub(crate) use read::get::Asked;
 pub(crate) use read::load::BlockSource;
-pub(crate) use read::model::{Model, Slice};
+pub(crate) use read::model::{Model, SliceRef};
 pub(crate) use read::reader::{OpenAs, TableReader};
 #[cfg(feature = "internals")]
 pub(crate) use read::stages::TimedGet;

@@ -7,7 +7,7 @@ use rhumb_index::search::common_prefix;
 
 use crate::entry::abbreviate;
 use crate::sync::Arc;
-use crate::table::Slice;
+use crate::table::SliceRef;
 use crate::version::models::RunModels;
 use crate::version::{ModelMemory, Table, TableMeta};
 
@@ -125,32 +125,35 @@ impl Run {
 
     /// The slice that the table at a place has of a model over several tables, if there is one.
     #[inline]
-    pub fn slice(&self, at: usize) -> Option<&Slice> {
-        self.models.as_ref()?.slice(at)
+    pub fn slice(&self, at: usize) -> Option<SliceRef<'_>> {
+        self.models.as_ref()?.slice(at, &self.tables)
     }
 
     /// Makes the models over several of the tables that are not there yet, so that no reader has to wait for them.
     /// Returns of how many tables.
     pub fn make_models(&self) -> u64 {
-        self.models.as_ref().map_or(0, RunModels::make)
+        self.models
+            .as_ref()
+            .map_or(0, |models| models.make(&self.tables))
     }
 
     /// Whether it should have a trained model and has none, and nobody has tried to train it since.
     pub fn has_lost_model(&self) -> bool {
-        self.models.as_ref().is_some_and(RunModels::is_lost)
+        let models = self.models.as_ref();
+        models.is_some_and(|models| models.is_lost(&self.tables))
     }
 
     /// Uses a trained model that was written since.
     pub fn renew_model(&self) {
         if let Some(models) = &self.models {
-            models.renew();
+            models.renew(&self.tables);
         }
     }
 
     /// The memory that models over several of the tables take.
     pub fn model_memory(&self) -> ModelMemory {
         let models = self.models.as_ref();
-        models.map_or(ModelMemory::default(), RunModels::memory)
+        models.map_or(ModelMemory::default(), |models| models.memory(&self.tables))
     }
 
     /// The table with a file number.
@@ -182,7 +185,7 @@ pub(crate) struct InRun<'a> {
 impl<'a> InRun<'a> {
     /// Its slice of a model over several tables of the run, if there is one.
     #[inline]
-    pub fn slice(self) -> Option<&'a Slice> {
+    pub fn slice(self) -> Option<SliceRef<'a>> {
         self.run.slice(self.at)
     }
 }

@@ -272,5 +272,10 @@ fn bytes(cell: &Cell, boundary: f64) -> f64 {
         _ => 0.5,
     };
     let parameter = 1.0 + number(cell, "value", 0.0) / 100.0;
-    share * parameter * fences / growth(cell).powf(0.2)
+    // One index for each level.
+    let level = match cell.axis("covers").starts_with("level") {
+        true => 12.0,
+        false => 1.0,
+    };
+    share * parameter * fences / growth(cell).powf(0.2) / level
 }

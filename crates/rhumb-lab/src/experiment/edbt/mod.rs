@@ -22,6 +22,8 @@ use crate::report::model::Marks;
 use crate::results::Axes;
 use crate::store::{Settings, System};
 
+pub use granularity::{LEVEL_JOINED, LEVEL_TRAINED};
+
 /// The paper with its experiments.
 pub const PAPER: Paper = Paper {
     title: "Evaluating Learned Indexes in LSM-tree Systems (EDBT)",

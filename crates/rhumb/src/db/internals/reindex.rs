@@ -45,6 +45,7 @@ pub fn reindex(db: &Db) -> Result<()> {
         drop(table);
         store.collect_garbage();
     }
+    while store.renew_level_models()? {}
     Ok(())
 }
 

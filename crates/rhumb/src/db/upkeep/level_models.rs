@@ -13,7 +13,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store closes.
-    pub(super) fn renew_level_models(&self) -> Result<bool> {
+    pub(in crate::db) fn renew_level_models(&self) -> Result<bool> {
         if self.options.levels.granularity != Granularity::Trained {
             return Ok(false);
         }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::load::{BlockSource, LoadedBlock};
-use super::model::Slice;
+use super::model::{Slice, SliceRef};
 use super::reader::TableReader;
 use super::trace::{GetTrace, NumberCache};
 #[cfg(test)]
@@ -58,8 +58,8 @@ impl TableReader {
 
 impl TableCursor {
     /// Seeks by the table's slice of a model over several tables, if there is one.
-    pub fn found_by(mut self, slice: Option<&Slice>) -> Self {
-        self.slice = slice.cloned();
+    pub fn found_by(mut self, slice: Option<SliceRef<'_>>) -> Self {
+        self.slice = slice.map(SliceRef::keep);
         self
     }
 
@@ -172,7 +172,7 @@ impl TableCursor {
         self.table.lower_bound(
             key,
             sequence,
-            self.slice.as_ref(),
+            self.slice.as_ref().map(Slice::as_ref),
             &mut numbers,
             &mut self.source,
         )

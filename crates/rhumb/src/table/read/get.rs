@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::load::BlockSource;
-use super::model::Slice;
+use super::model::SliceRef;
 use super::reader::TableReader;
 use super::search::Expected;
 use super::trace::NumberCache;
@@ -21,7 +21,7 @@ pub(crate) struct Asked<'a> {
     /// Whether the key is probably in the table.
     pub likely: bool,
     /// The table's slice of a model over several tables.
-    pub slice: Option<&'a Slice>,
+    pub slice: Option<SliceRef<'a>>,
 }
 
 impl TableReader {

@@ -31,12 +31,40 @@ impl Model {
 
 /// A model over neighbouring tables, as one of them sees it. Tables never change, so it stays right as long as it is kept,
 /// whatever happens to their neighbours.
-#[derive(Debug, Clone)]
-pub(crate) struct Slice {
-    pub model: Arc<Model>,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SliceRef<'a> {
+    pub model: &'a Arc<Model>,
     /// The ranks of all tables before this one, and their blocks.
     pub first_rank: u64,
     pub first_block: u64,
+}
+
+/// The same, for who keeps it.
+#[derive(Debug)]
+pub(in crate::table) struct Slice {
+    model: Arc<Model>,
+    first_rank: u64,
+    first_block: u64,
+}
+
+impl SliceRef<'_> {
+    pub(in crate::table) fn keep(self) -> Slice {
+        Slice {
+            model: Arc::clone(self.model),
+            first_rank: self.first_rank,
+            first_block: self.first_block,
+        }
+    }
+}
+
+impl Slice {
+    pub fn as_ref(&self) -> SliceRef<'_> {
+        SliceRef {
+            model: &self.model,
+            first_rank: self.first_rank,
+            first_block: self.first_block,
+        }
+    }
 }
 
 /// What finds keys in a table.
@@ -53,7 +81,10 @@ impl TableReader {
     /// # Errors
     /// If its own index is not in memory yet, and cannot be read.
     #[inline]
-    pub(in crate::table) fn finder<'a>(&'a self, slice: Option<&'a Slice>) -> Result<Finder<'a>> {
+    pub(in crate::table) fn finder<'a>(
+        &'a self,
+        slice: Option<SliceRef<'a>>,
+    ) -> Result<Finder<'a>> {
         Ok(match slice {
             None => Finder {
                 model: self.own()?,
@@ -61,7 +92,7 @@ impl TableReader {
                 first_block: 0,
             },
             Some(slice) => Finder {
-                model: &slice.model,
+                model: slice.model,
                 first_rank: slice.first_rank,
                 first_block: slice.first_block,
             },

@@ -9,7 +9,7 @@
 use rhumb_index::{Position, Probe, Window};
 
 use super::load::{BlockSource, LoadedBlock};
-use super::model::{Finder, Slice};
+use super::model::{Finder, SliceRef};
 use super::reader::TableReader;
 use super::trace::NumberCache;
 use crate::entry::Sequence;
@@ -89,7 +89,7 @@ impl TableReader {
         &self,
         key: &[u8],
         sequence: Sequence,
-        slice: Option<&Slice>,
+        slice: Option<SliceRef<'_>>,
         numbers: &mut NumberCache,
         source: &mut BlockSource,
     ) -> Result<Option<(LoadedBlock, usize)>> {
@@ -207,7 +207,7 @@ impl TableReader {
     pub(in crate::table) fn expected_blocks(
         &self,
         key: &[u8],
-        slice: Option<&Slice>,
+        slice: Option<SliceRef<'_>>,
         numbers: &mut NumberCache,
     ) -> Result<Expected> {
         Ok(self.expected_by(self.finder(slice)?, key, numbers))

@@ -2,21 +2,22 @@
 
 use std::convert::Infallible;
 
+use super::slices::Slices;
 use super::{file, join};
+use crate::entry::hash_key;
 use crate::options::Granularity;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, OnceLock, Opened};
-use crate::table::{Model, Slice};
 use crate::version::Table;
 
-/// For each table its slice of a model; `None` if it is found by its own index. Empty if there is no model at all.
-pub(super) type Slices = Box<[Option<Slice>]>;
-
+/// Models over neighbouring tables. The callers of its methods have the tables.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    tables: Box<[Arc<Table>]>,
+    /// A hash of the tables' numbers and ids: two chunks of other tables with the same one would cost time.
+    tables: u64,
     granularity: Granularity,
-    slices: Opened<Slices>,
+    /// `None` if there is no model.
+    slices: Opened<Option<Slices>>,
     /// A trained model in place of one that was lost.
     renewed: OnceLock<Slices>,
     /// Whether it was tried to renew it.
@@ -25,8 +26,10 @@ pub(super) struct Chunk {
 
 impl Chunk {
     pub fn new(tables: &[Arc<Table>], granularity: Granularity) -> Self {
+        let of_one = |table: &Arc<Table>| [table.meta.number, table.meta.table_id];
+        let all = tables.iter().flat_map(of_one).flat_map(u64::to_le_bytes);
         Chunk {
-            tables: tables.into(),
+            tables: hash_key(&all.collect::<Vec<u8>>()),
             granularity,
             slices: Opened::default(),
             renewed: OnceLock::new(),
@@ -34,29 +37,30 @@ impl Chunk {
         }
     }
 
-    /// Whether it is of exactly these tables.
-    pub fn is_of(&self, tables: &[Arc<Table>]) -> bool {
-        let mut pairs = self.tables.iter().zip(tables);
-        self.tables.len() == tables.len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b))
+    /// Whether both are of exactly the same tables.
+    pub fn is_of_the_same(&self, other: &Chunk) -> bool {
+        (self.tables, self.granularity) == (other.tables, other.granularity)
     }
 
-    /// A slice for each table. The first caller makes the models.
+    /// The slices of its tables, if there is a model. The first caller makes the models.
     #[inline]
-    pub fn slices(&self) -> &[Option<Slice>] {
-        let slices = (self.slices).get_or_open(|| Ok::<_, Infallible>(self.make()));
-        match slices {
-            Ok(slices) if slices.is_empty() => self.renewed.get().map_or(&[], |slices| slices),
-            Ok(slices) => slices,
+    pub fn slices<'t>(&self, tables: impl FnOnce() -> &'t [Arc<Table>]) -> Option<&Slices> {
+        let made = self
+            .slices
+            .get_or_open(|| Ok::<_, Infallible>(self.make(tables())));
+        match made {
+            Ok(Some(slices)) => Some(slices),
+            Ok(None) => self.renewed.get(),
             Err(never) => match never {},
         }
     }
 
     /// Makes the models. What cannot be read makes none: who then asks the table's own index gets the error.
     #[cold]
-    fn make(&self) -> Slices {
+    fn make(&self, tables: &[Arc<Table>]) -> Option<Slices> {
         match self.granularity {
-            Granularity::Joined { boundary } => join::slices(&self.tables, boundary),
-            _ => file::load(&self.tables).unwrap_or_default(),
+            Granularity::Joined { boundary } => Some(join::slices(tables, boundary)),
+            _ => file::load(tables),
         }
     }
 
@@ -65,24 +69,17 @@ impl Chunk {
     }
 
     /// Whether there is no model, and nobody has tried to renew it.
-    pub fn is_lost(&self) -> bool {
-        self.slices().is_empty() && !self.is_tried.load(Ordering::Relaxed)
+    pub fn is_lost(&self, tables: &[Arc<Table>]) -> bool {
+        self.slices(|| tables).is_none() && !self.is_tried.load(Ordering::Relaxed)
     }
 
     /// Uses a model that was written since.
-    pub fn renew(&self) {
-        if self.is_lost() {
+    pub fn renew(&self, tables: &[Arc<Table>]) {
+        if self.is_lost(tables) {
             self.is_tried.store(true, Ordering::Relaxed);
-            if let Some(slices) = file::load(&self.tables) {
+            if let Some(slices) = file::load(tables) {
                 self.renewed.get_or_init(|| slices);
             }
         }
-    }
-
-    /// Its models, each of which is behind neighbouring slices.
-    pub fn models(&self) -> impl Iterator<Item = &Arc<Model>> {
-        let mut before = None;
-        let models = self.slices().iter().flatten().map(|slice| &slice.model);
-        models.filter(move |model| before.replace(Arc::as_ptr(model)) != Some(Arc::as_ptr(model)))
     }
 }

@@ -3,24 +3,17 @@
 
 use rhumb_index::{KeyMap, registry};
 
-use super::chunk::Slices;
+use super::slices::{Extent, Slices};
 use crate::entry::hash_key;
 use crate::entry::varint::Reader;
 use crate::error::Result;
 use crate::fs::{Access, names, ops};
 use crate::sync::Arc;
-use crate::table::{Model, Slice};
+use crate::table::Model;
 use crate::version::{Files, Table};
 
 const MAGIC: &[u8; 8] = b"rhumbLEV";
 const VERSION: u32 = 1;
-
-/// What a model has of a table: its distinct keys and its blocks. Both are 0 for one that it leaves out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Row {
-    pub ranks: u64,
-    pub blocks: u64,
-}
 
 /// Writes the model of some tables, durably.
 ///
@@ -28,7 +21,7 @@ pub(super) struct Row {
 /// If the file cannot be written.
 pub(super) fn save(
     files: &Files,
-    tables: &[(Arc<Table>, Row)],
+    tables: &[(Arc<Table>, Extent)],
     map_number: u64,
     index: &[u8],
 ) -> Result<()> {
@@ -59,19 +52,10 @@ pub(super) fn save(
 pub(super) fn load(tables: &[Arc<Table>]) -> Option<Slices> {
     let first = tables.first()?;
     let bytes = read(first.files(), first.meta.number).ok()??;
-    let (model, rows) = decode(&bytes, tables)?;
-    let (mut first_rank, mut first_block) = (0, 0);
-    let slices = rows.iter().map(|row| {
-        let slice = Slice {
-            model: Arc::clone(&model),
-            first_rank,
-            first_block,
-        };
-        first_rank += row.ranks;
-        first_block += row.blocks;
-        (*row != Row::default()).then_some(slice)
-    });
-    Some(slices.collect())
+    let (model, extents) = decode(&bytes, tables)?;
+    let mut slices = Slices::default();
+    slices.push(Some(model), &extents);
+    Some(slices.finish())
 }
 
 fn read(files: &Files, number: u64) -> Result<Option<Vec<u8>>> {
@@ -85,7 +69,7 @@ fn read(files: &Files, number: u64) -> Result<Option<Vec<u8>>> {
 }
 
 /// The model in the bytes of a file, if it is sound and of these tables.
-fn decode(bytes: &[u8], tables: &[Arc<Table>]) -> Option<(Arc<Model>, Vec<Row>)> {
+fn decode(bytes: &[u8], tables: &[Arc<Table>]) -> Option<(Model, Vec<Extent>)> {
     let (body, sum) = bytes.split_last_chunk::<8>()?;
     if u64::from_le_bytes(*sum) != hash_key(body) {
         return None;
@@ -96,7 +80,7 @@ fn decode(bytes: &[u8], tables: &[Arc<Table>]) -> Option<(Arc<Model>, Vec<Row>)>
         return None;
     }
     let map_number = reader.u64()?;
-    let rows: Option<Vec<Row>> = tables.iter().map(|t| take_row(&mut reader, t)).collect();
+    let rows: Option<Vec<Extent>> = tables.iter().map(|t| take_row(&mut reader, t)).collect();
     let rows = rows?;
     let index = registry::open(reader.rest().to_vec()).ok()?;
     let extent = match index.widest_window() {
@@ -115,18 +99,18 @@ fn decode(bytes: &[u8], tables: &[Arc<Table>]) -> Option<(Arc<Model>, Vec<Row>)>
         map,
         map_number,
     };
-    Some((Arc::new(model), rows))
+    Some((model, rows))
 }
 
 /// What the model has of a table, if it is this one.
-fn take_row(from: &mut Reader<'_>, table: &Table) -> Option<Row> {
+fn take_row(from: &mut Reader<'_>, table: &Table) -> Option<Extent> {
     let is_this = from.u64()? == table.meta.number && from.u64()? == table.meta.table_id;
     let (ranks, blocks) = (from.u64()?, from.u64()?);
     let reader = table.reader().ok()?;
     let fits = (ranks == 0 || Some(ranks) == reader.ranks())
         && (blocks == 0 || blocks == reader.blocks())
         && !(reader.is_placed() && blocks > 0);
-    (is_this && fits).then_some(Row { ranks, blocks })
+    (is_this && fits).then_some(Extent { ranks, blocks })
 }
 
 /// The key map of a number: each table whose index needs one has it.

@@ -2,44 +2,33 @@
 
 use rhumb_index::{Joined, join, registry};
 
-use super::chunk::Slices;
+use super::slices::{Extent, Slices};
 use crate::sync::Arc;
-use crate::table::{Model, Slice};
+use crate::table::Model;
 use crate::version::Table;
 
 /// Joins the models of tables, as far as they can be joined.
 pub(super) fn slices(tables: &[Arc<Table>], boundary: u32) -> Slices {
     let parts: Vec<Option<Part>> = tables.iter().map(|table| Part::of(table)).collect();
-    let mut slices: Vec<Option<Slice>> = Vec::with_capacity(parts.len());
     let goes_on = |a: &Option<Part>, b: &Option<Part>| match (a, b) {
         (Some(a), Some(b)) => a.is_followed_by(b),
         _ => false,
     };
+    let mut slices = Slices::default();
     for group in parts.chunk_by(goes_on) {
         let own: Vec<&Part> = group.iter().flatten().collect();
-        let model = joined(&own, boundary);
-        let (mut first_rank, mut first_block) = (0, 0);
-        slices.extend(group.iter().map(|part| {
-            let slice = Slice {
-                model: Arc::clone(model.as_ref()?),
-                first_rank,
-                first_block,
-            };
-            let part = part.as_ref()?;
-            first_rank += part.ranks;
-            first_block += part.blocks;
-            Some(slice)
-        }));
+        let extent = |part: &Option<Part>| part.as_ref().map_or(Extent::default(), |p| p.extent);
+        let extents: Vec<Extent> = group.iter().map(extent).collect();
+        slices.push(joined(&own, boundary), &extents);
     }
-    slices.into()
+    slices.finish()
 }
 
 /// A table whose model can be joined.
 #[derive(Debug)]
 struct Part {
     model: Model,
-    ranks: u64,
-    blocks: u64,
+    extent: Extent,
     /// The numbers of its first and last keys.
     first: u64,
     last: u64,
@@ -54,8 +43,10 @@ impl Part {
         let has_bands = model.index.extent() == ranks && !model.index.bands().is_empty();
         let (first, last) = reader.keys()?;
         has_bands.then(|| Part {
-            ranks,
-            blocks: reader.blocks(),
+            extent: Extent {
+                ranks,
+                blocks: reader.blocks(),
+            },
             first: model.number_of(first),
             last: model.number_of(last),
             model,
@@ -70,7 +61,7 @@ impl Part {
 }
 
 /// The model joined from those of neighbouring tables; `None` if there is nothing to join.
-fn joined(group: &[&Part], boundary: u32) -> Option<Arc<Model>> {
+fn joined(group: &[&Part], boundary: u32) -> Option<Model> {
     let first = group.first().filter(|_| group.len() > 1)?;
     let tables: Vec<Joined<'_>> = group
         .iter()
@@ -80,9 +71,9 @@ fn joined(group: &[&Part], boundary: u32) -> Option<Arc<Model>> {
         })
         .collect();
     let index = registry::open(join(&tables, boundary.into()).ok()?).ok()?;
-    Some(Arc::new(Model {
+    Some(Model {
         index,
         map: first.model.map.clone(),
         map_number: first.model.map_number,
-    }))
+    })
 }

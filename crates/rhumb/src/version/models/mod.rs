@@ -13,22 +13,23 @@
 mod chunk;
 mod file;
 mod join;
+mod slices;
 mod training;
 
 use crate::options::Granularity;
 use crate::sync::Arc;
-use crate::table::Slice;
+use crate::table::SliceRef;
 use crate::version::Table;
 use chunk::Chunk;
 
 pub(crate) use training::train;
 
-/// The models of a run.
+/// The models of a run. Its methods take the tables of the run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunModels {
     chunks: Vec<Arc<Chunk>>,
-    /// For each table its chunk, and its place in it.
-    places: Box<[(u32, u32)]>,
+    /// The places of the first tables of chunks, and the number of tables.
+    starts: Box<[u32]>,
 }
 
 /// The memory that models over several tables take, in bytes, and the tables that have one.
@@ -57,63 +58,77 @@ impl RunModels {
             return None;
         }
         let is_joined = matches!(granularity, Granularity::Joined { .. });
-        let mut chunks = Vec::new();
-        let mut places = Vec::with_capacity(tables.len());
+        let (mut chunks, mut starts) = (Vec::new(), vec![0]);
         for own in tables.chunk_by(|_, next| !(is_joined && begins_chunk(next))) {
-            let at = (0..).take(own.len());
-            places.extend(at.map(|at| (chunks.len() as u32, at)));
-            let same = before.and_then(|before| before.find(own));
-            chunks.push(same.unwrap_or_else(|| Arc::new(Chunk::new(own, granularity))));
+            let chunk = Chunk::new(own, granularity);
+            let mut known = before.iter().flat_map(|before| &before.chunks);
+            let same = known.find(|known| known.is_of_the_same(&chunk)).cloned();
+            chunks.push(same.unwrap_or_else(|| Arc::new(chunk)));
+            let start = starts.last().copied().unwrap_or(0);
+            starts.push(start + own.len() as u32);
         }
         Some(RunModels {
             chunks,
-            places: places.into(),
+            starts: starts.into(),
         })
     }
 
-    /// The chunk of exactly these tables.
-    fn find(&self, tables: &[Arc<Table>]) -> Option<Arc<Chunk>> {
-        let mut chunks = self.chunks.iter();
-        chunks.find(|chunk| chunk.is_of(tables)).cloned()
+    /// Each chunk with its tables.
+    fn chunks<'a>(
+        &'a self,
+        tables: &'a [Arc<Table>],
+    ) -> impl Iterator<Item = (&'a Chunk, &'a [Arc<Table>])> {
+        let chunks = self.chunks.iter().enumerate();
+        chunks.map(|(at, chunk)| (&**chunk, self.tables_of(at, tables)))
+    }
+
+    fn tables_of<'a>(&self, chunk: usize, tables: &'a [Arc<Table>]) -> &'a [Arc<Table>] {
+        let start = |at: usize| self.starts.get(at).map_or(0, |start| *start as usize);
+        tables
+            .get(start(chunk)..start(chunk + 1))
+            .unwrap_or_default()
     }
 
     /// The slice that the table at a place has of a model, if there is one. The first caller of a chunk makes its models.
     #[inline]
-    pub fn slice(&self, at: usize) -> Option<&Slice> {
-        let (chunk, place) = *self.places.get(at)?;
-        let slices = self.chunks.get(chunk as usize)?.slices();
-        slices.get(place as usize)?.as_ref()
+    pub fn slice(&self, at: usize, tables: &[Arc<Table>]) -> Option<SliceRef<'_>> {
+        let behind = self.starts.partition_point(|start| *start as usize <= at);
+        let number = behind.checked_sub(1)?;
+        let first = *self.starts.get(number)? as usize;
+        let chunk = self.chunks.get(number)?;
+        let slices = chunk.slices(|| self.tables_of(number, tables))?;
+        slices.get(at - first)
     }
 
     /// Makes all models that are not there yet, so that no reader has to wait for them. Returns of how many tables.
-    pub fn make(&self) -> u64 {
-        let missing = self.chunks.iter().filter(|chunk| !chunk.is_made());
-        missing.map(|chunk| chunk.slices().len() as u64).sum()
+    pub fn make(&self, tables: &[Arc<Table>]) -> u64 {
+        let missing = self.chunks(tables).filter(|(chunk, _)| !chunk.is_made());
+        let made = missing.map(|(chunk, own)| chunk.slices(|| own).map_or(0, |_| own.len() as u64));
+        made.sum()
     }
 
     /// Whether the file of a trained model was not there, or not sound, or of other tables, and nobody has tried to train it
     /// since.
-    pub fn is_lost(&self) -> bool {
-        self.chunks.iter().any(|chunk| chunk.is_lost())
+    pub fn is_lost(&self, tables: &[Arc<Table>]) -> bool {
+        self.chunks(tables).any(|(chunk, own)| chunk.is_lost(own))
     }
 
     /// Uses a trained model that was written since.
-    pub fn renew(&self) {
-        self.chunks.iter().for_each(|chunk| chunk.renew());
+    pub fn renew(&self, tables: &[Arc<Table>]) {
+        self.chunks(tables)
+            .for_each(|(chunk, own)| chunk.renew(own));
     }
 
     /// The memory that the models take.
-    pub fn memory(&self) -> ModelMemory {
+    pub fn memory(&self, tables: &[Arc<Table>]) -> ModelMemory {
         let mut memory = ModelMemory {
-            index: size_of_val(&*self.places),
+            index: size_of_val(&*self.starts) + size_of_val(&*self.chunks),
             ..ModelMemory::default()
         };
-        for chunk in &self.chunks {
-            memory.tables += chunk.slices().iter().flatten().count() as u64;
-            memory.index += size_of_val(chunk.slices());
-            for model in chunk.models() {
-                memory.index += model.index.size_in_bytes();
-                memory.key_map += model.map_bytes();
+        for (chunk, own) in self.chunks(tables) {
+            memory.index += size_of::<Chunk>();
+            if let Some(slices) = chunk.slices(|| own) {
+                slices.add_memory(&mut memory);
             }
         }
         memory

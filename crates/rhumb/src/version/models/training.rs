@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use rhumb_index::registry::Answers;
 use rhumb_index::{IndexBuilder, IndexSpec, KeyMap, registry};
 
-use super::file::{self, Row};
+use super::file;
+use super::slices::Extent;
 use crate::entry::Cursor;
 use crate::error::Result;
 use crate::sync::Arc;
@@ -32,7 +33,7 @@ pub(crate) fn train(
         .map(|table| Ok((Arc::clone(table), row_of(table, spec, map_number)?)))
         .collect();
     let rows = rows?;
-    let covered = || rows.iter().filter(|(_, row)| *row != Row::default());
+    let covered = || rows.iter().filter(|(_, row)| *row != Extent::default());
     let map = match spec.kind().needs_number {
         true => file::map_of(tables, map_number),
         false => None,
@@ -69,22 +70,22 @@ fn commonest_map(tables: &[Arc<Table>]) -> u64 {
 }
 
 /// What a model of this kind has of a table.
-fn row_of(table: &Table, spec: &IndexSpec, map_number: u64) -> Result<Row> {
+fn row_of(table: &Table, spec: &IndexSpec, map_number: u64) -> Result<Extent> {
     let reader = table.reader()?;
     let answers_with_ranks = match spec.answers() {
-        Answers::Slots => return Ok(Row::default()),
+        Answers::Slots => return Ok(Extent::default()),
         Answers::Windows | Answers::Exact => true,
         // Fences may stand at every so many keys.
         Answers::Blocks => spec.promised_window().is_some(),
     };
     let ranks = reader.ranks();
     if reader.is_placed() || table.meta.map_number != map_number {
-        return Ok(Row::default());
+        return Ok(Extent::default());
     }
     if answers_with_ranks && ranks.is_none() {
-        return Ok(Row::default());
+        return Ok(Extent::default());
     }
-    Ok(Row {
+    Ok(Extent {
         ranks: ranks.unwrap_or(0),
         blocks: reader.blocks(),
     })
