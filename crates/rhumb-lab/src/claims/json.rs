@@ -16,12 +16,9 @@ fn object(judged: &Judged) -> String {
             about
         }
     };
-    let (rule, experiments) = match claim.judge {
-        Judge::By {
-            rule, experiments, ..
-        } => (rule, experiments),
-        Judge::Later(_) => ("", &[][..]),
-    };
+    let Judge {
+        rule, experiments, ..
+    } = claim.judge;
     let fields = [
         ("id", text(claim.id)),
         ("paper", text(claim.paper)),

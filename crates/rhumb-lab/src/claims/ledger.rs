@@ -2,7 +2,7 @@
 
 use comfy_table::ContentArrangement;
 
-use super::{Judge, Judged, Verdict};
+use super::{Judged, Verdict};
 use crate::table;
 
 /// The width of the ledger in columns of the terminal.
@@ -66,13 +66,8 @@ fn lines(judged: &Judged) -> Vec<(&'static str, String)> {
     if !judgement.why.is_empty() {
         lines.push(("why", judgement.why.join("\n")));
     }
-    if let Judge::By {
-        rule, experiments, ..
-    } = &claim.judge
-    {
-        lines.push(("rule", (*rule).to_string()));
-        lines.push(("from", experiments.join(", ")));
-    }
+    lines.push(("rule", claim.judge.rule.to_string()));
+    lines.push(("from", claim.judge.experiments.join(", ")));
     lines
 }
 

@@ -33,19 +33,14 @@ pub struct Claim {
     pub judge: Judge,
 }
 
-/// The way in which a claim is judged.
-pub enum Judge {
-    /// By a rule from results.
-    By {
-        /// The rule in words.
-        rule: &'static str,
-        /// The experiments whose cells the rule reads.
-        experiments: &'static [&'static str],
-        /// The rule as a function.
-        parts: fn(&Evidence<'_>) -> Vec<Part>,
-    },
-    /// Not judged yet; names what is not built.
-    Later(&'static str),
+/// The rule by which a claim is judged from results.
+pub struct Judge {
+    /// The rule in words.
+    pub rule: &'static str,
+    /// The experiments whose cells the rule reads.
+    pub experiments: &'static [&'static str],
+    /// The rule as a function.
+    pub parts: fn(&Evidence<'_>) -> Vec<Part>,
 }
 
 /// Whether a claim holds.
@@ -101,21 +96,11 @@ pub struct Judged {
 impl Claim {
     /// Judges the claim by results.
     pub fn judge(&self, evidence: &Evidence<'_>) -> Judgement {
-        match &self.judge {
-            Judge::By { parts, .. } => {
-                evidence.notes();
-                let judgement = part::verdict(&parts(evidence));
-                Judgement {
-                    notes: evidence.notes(),
-                    ..judgement
-                }
-            }
-            Judge::Later(why) => Judgement {
-                verdict: Verdict::NotMeasured((*why).to_string()),
-                ours: Vec::new(),
-                why: Vec::new(),
-                notes: Vec::new(),
-            },
+        evidence.notes();
+        let judgement = part::verdict(&(self.judge.parts)(evidence));
+        Judgement {
+            notes: evidence.notes(),
+            ..judgement
         }
     }
 }

@@ -15,7 +15,7 @@ pub const ALL: &[Claim] = &[
         paper: "BLISS",
         published: "LIPP is from 4.4x faster to 1.9x slower than ALEX, by sortedness; it fails \
                     on sequential inserts of fully sorted keys.",
-        judge: Judge::By {
+        judge: Judge {
             rule: "Writes behind a bulk load: at some K and L LIPP takes less than half of ALEX's time, at others at least a tenth \
                    more; inserting sorted keys ends early.",
             experiments: &["B-F5"],
@@ -28,7 +28,7 @@ pub const ALL: &[Claim] = &[
         published: "Writes to RocksDB become up to 1.7x slower with displacement, 20 % from \
                     fully to barely not sorted; compactions grow up to 2.7x; trivial moves fall \
                     from 524 to 96 at K = L = 1 %.",
-        judge: Judge::By {
+        judge: Judge {
             rule: "Writes at (100, 100) take 1.1 to 2.6 times, at (1, 1) 1.05 to 1.8 times as long as at (0, 0); moved tables at \
                    (1, 1) are 0.09 to 0.37 of those at (0, 0); for RocksDB, where it is measured, and for rhumb beside it.",
             experiments: &["B-F8"],
@@ -40,7 +40,7 @@ pub const ALL: &[Claim] = &[
         paper: "BLISS",
         published: "Bulk load: ALEX loses up to 60 % at K, L >= 25 %; LIPP is at least 1.5x \
                     better at L <= 25 %.",
-        judge: Judge::By {
+        judge: Judge {
             rule: "ALEX at (100, 100) takes 1.7 to 3.8 times as long as at (0, 0) (published 2.5); LIPP at (100, 100) takes at \
                    least 1.5 times as long as at (100, 10).",
             experiments: &["B-F5"],
@@ -57,7 +57,7 @@ pub const ALL: &[Claim] = &[
         paper: "BLISS",
         published: "Writes: ALEX is best at K, L < 10 % and worst at (100, 100); LIPP is up to \
                     8x better at K <= 10 %, L >= 25 %, and 2.5x ALEX at (100, 100).",
-        judge: Judge::By {
+        judge: Judge {
             rule: "ALEX: (1, 1) takes less time than (100, 100), nearly all others less than (100, 100); LIPP at (10, 1) takes 4 to \
                    16 times as long as at (10, 100); ALEX at (100, 100) takes 1.7 to 3.8 times as long as LIPP.",
             experiments: &["B-F5"],
@@ -68,7 +68,7 @@ pub const ALL: &[Claim] = &[
         id: "C-B5",
         paper: "BLISS",
         published: "Reads: ALEX stays within 10 % everywhere; LIPP is faster with larger L.",
-        judge: Judge::By {
+        judge: Judge {
             rule: "ALEX: all K and L within 10 % of (0, 0); LIPP: (10, 100) takes less time than (10, 1).",
             experiments: &["B-F5"],
             parts: reads,

@@ -79,12 +79,11 @@ fn claim(judged: &Judged) -> Claim {
         claims::Verdict::Undecided(why) => (Verdict::Undecided, why.as_str()),
         claims::Verdict::NotMeasured(why) => (Verdict::NotMeasured, why.as_str()),
     };
-    let (rule, figures) = match claim.judge {
-        Judge::By {
-            rule, experiments, ..
-        } => (rule, experiments),
-        Judge::Later(_) => ("", &[][..]),
-    };
+    let Judge {
+        rule,
+        experiments: figures,
+        ..
+    } = claim.judge;
     let mut ours = match judgement.ours.is_empty() {
         true => vec![which.to_string()],
         false => judgement.ours.clone(),

@@ -7,7 +7,7 @@ use crate::claims::part::{Cause, Part, Why};
 /// The arm that stands for DobLIX.
 pub const OURS: &str = "doblix";
 
-/// The arms that stand for the published baselines. The first one is not built yet.
+/// The arms that stand for the published baselines.
 pub const TRIDENT: &str = "tridentkv";
 pub const BOURBON: &str = "bourbon";
 

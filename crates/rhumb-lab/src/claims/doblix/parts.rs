@@ -1,7 +1,7 @@
 //! The parts of the claims, each with its published numbers.
 
 use super::gains::{BOURBON, OURS, TRIDENT, of_blocks, of_tables, over_all, rocksdb};
-use super::published::{REQUESTS, SETS, TWO_SETS};
+use super::published::{KEY, REQUESTS, SETS, TWO_SETS};
 use crate::claims::compare::{Told, short};
 use crate::claims::evidence::{Evidence, Missing};
 use crate::claims::gain::{Gain, rounds};
@@ -183,6 +183,50 @@ pub fn workloads(evidence: &Evidence<'_>) -> Vec<Part> {
         over_all(evidence, of("requests", &REQUESTS), [1.394, 1.521, 1.789]),
     ]
     .concat()
+}
+
+/// C-D9.
+pub fn longer_keys(evidence: &Evidence<'_>) -> Vec<Part> {
+    let of = |what, prefixes| {
+        Part::judged(what, drop(evidence, prefixes)).because((
+            Cause::Design,
+            "keys become integers without what all keys of a table begin with, so that its model is the same for longer keys",
+        ))
+    };
+    vec![
+        of("tridentkv drops, keys behind one prefix", "one prefix"),
+        of(
+            "tridentkv drops, keys behind 1,000 prefixes",
+            "1,000 prefixes",
+        ),
+        Part::not_measured(
+            "bourbon wins with values of 4 KB",
+            "needs Bourbon with values apart from keys in D-F13",
+        ),
+    ]
+}
+
+/// Whether the longest keys take much of the throughput of TridentKV.
+fn drop(evidence: &Evidence<'_>, prefixes: &str) -> Result<(Told, String), Missing> {
+    const SHARPLY: f64 = 0.7;
+    let cells = evidence.cells("D-F13").only("part", "keys");
+    let cells = cells.only("prefixes", prefixes);
+    let longest = cells.numbers("size").last().copied().unwrap_or_default();
+    let left = |system| -> Result<Rounds, Missing> {
+        let rate = |bytes: u64| {
+            let cell = cells.only("system", system).only("size", bytes);
+            rounds(&cell, RATE)
+        };
+        Ok(rate(longest)?.over(&rate(KEY as u64)?))
+    };
+    let ours = left(TRIDENT)?;
+    let beside = short(left("rocksdb-like")?.median());
+    let told = Told::at_most(ours.ratio(), SHARPLY);
+    let ours = format!(
+        "{} of the throughput is left with keys of {longest} B, allowed {SHARPLY}; rocksdb-like keeps {beside}",
+        short(ours.median())
+    );
+    Ok((told, ours))
 }
 
 /// C-D10.

@@ -10,6 +10,9 @@ pub const SETS: [&str; 6] = [
     "uni",
 ];
 
+/// Bytes of a key.
+pub const KEY: usize = 8;
+
 /// Those of the parts of a look-up and of building tables.
 pub const TWO_SETS: [&str; 2] = ["lognormal", "books-like"];
 

@@ -11,7 +11,7 @@ pub const SHARE: Claim = Claim {
     paper: "EDBT, Observation 5, Figures 12 (D), 14 and 17",
     published: "Learning is under 5 % of the time of compaction with entries of 1 KB. With entries of 16 B it is up \
                 to 20 % for clustered kinds and up to 80 % for unclustered ones.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "The time of training as a share of the time of flushes and merges, by rounds; needs a merge, and more \
                than 1 ms of training. 1 KB: surely at most 5 % for every clustered kind, and for every unclustered \
                kind. 16 B (look-alike of Facebook's ids): at most 20 % for every clustered kind, and the greatest of \

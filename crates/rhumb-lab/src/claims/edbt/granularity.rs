@@ -14,7 +14,7 @@ pub const MEMORY: Claim = Claim {
     paper: "EDBT, Observation 6, Figure 15",
     published: "Coarser granularity saves memory, more than 10 times from tables of 8 MB to one index for each level, \
                 and changes latency by a few us.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "Tables of five sizes, the largest sixteen times the smallest, scaled down with the data; only tables \
                with keys for 20 windows count, since in smaller ones the boundary is not the size of the window. \
                Memory: the bytes of the index alone of a clustered kind are fewer with the largest tables than with \
@@ -215,7 +215,7 @@ pub const TRADE_OFF: Claim = Claim {
     paper: "EDBT, sections 5.5 and 6.2, Figure 15",
     published: "With larger tables the memory of ALEX, LIPP and DILI grows modestly, that of LITS faster. Coarser \
                 tables improve the trade-off of memory and latency by up to 10 %.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "For each clustered kind and boundary with the smallest tables: the best latency of the same kind with \
                larger tables and any boundary whose index needs no more bytes, if it is clearly less; only tables with \
                keys for 20 windows count. Improves: in at least half of the cells. Up to 10 %: the greatest clear \

@@ -21,7 +21,7 @@ pub const SAVES: Claim = Claim {
                 MB; OSM: 1.5, 1.9, 2.5 GB, 204, 70.2, 449, 770 MB; Wikipedia: 372, 330, 184, 10.9, 1.7, 32, \
                 54.5 MB. The memory of fences is computed by a formula, which gives 372 MB for \
                 keys of 20 bytes; for 8 bytes it gives 150 MB, less than the 201 MB of PLEX.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "Exact windows. `Held`: bytes of a kind's index, key map and directory in memory, as a share of those of \
                fp-raw (whole separators) at the same boundary, which needs no key map and is charged for none. `By the formula`: a kind's index alone, as a share of \
                (table / block + 1) x 1.5 x key size x tables, the formula of the published program, where a \
@@ -200,7 +200,7 @@ pub const SKEWED: Claim = Claim {
     published: "Skewed keys need less index memory than uniform ones: Wikipedia against Facebook, 200 million \
                 keys each, boundary 16: PLR 330 MB against 1.6 GB, FITing-Tree 184 against 750, PGM 10.9 against \
                 66, RMI 1.7 against 17.7, RadixSpline 32 against 127, PLEX 54.5 against 201 MB.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "On sets whose skew is known: bytes of the index alone over keys by Zipf's law, 0.9 and 0.99, as shares \
                of those over equally many uniform keys, boundary 16, exact windows: holds if the share is below 1 on \
                both sets for every clustered kind. Undecided for a kind that takes the same bytes on all sets, since \

@@ -12,7 +12,7 @@ pub const FOLLOWS: Claim = Claim {
     paper: "EDBT, section 5.6, Figure 16",
     published: "The six YCSB workloads at boundary 16 closely mirror the basic look-ups and ranges: no kind loses \
                 by mixing.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "Uniform keys, boundary 16; needs merges in the workloads. For each two published kinds that read alike \
                (windows, or single entries), if the basic look-up (E-F7, page cache) is clearly faster with one of \
                them, a workload keeps the order if its mean operation surely takes at most 10 % longer with that kind, \

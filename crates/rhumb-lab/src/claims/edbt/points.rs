@@ -12,7 +12,7 @@ pub const BOUNDARY: Claim = Claim {
     published: "YCSB sets: from boundary 128 to 16 look-ups become nearly 10 us faster at the cost of tens of MB; \
                 below 16 the gain is marginal: reading 16 entries takes about 2 us longer than reading one, but for \
                 one entry the mapped keys must be in memory, hundreds of MB.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "Exact windows from a page cache of 70 % of the data, where the machine permits it, clustered kinds on the \
                YCSB sets. Faster: clearly less time at \
                16 than at 128, in nine of ten cells (set, kind). Marginal: from 16 to one entry (mapped keys \
@@ -155,7 +155,7 @@ pub const CLUSTERED: Claim = Claim {
     paper: "EDBT, Observation 3, Figure 7",
     published: "YCSB sets, boundary 8: clustered kinds need a few MB where unclustered ones need 2 GiB or more, and \
                 are 1 to 2 us slower; with mapped keys retained they are as fast, with less memory.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "Boundary 8 is read both as the window and as the bound of the error (windows of 18; the published \
                program's PGM then takes 6.6 MB). Sizes: bytes of the index alone, times 104,857,600 / keys, on each \
                YCSB set, from tables of at least 10,000 keys: at most 20 MB for each clustered kind; at least 2 GiB for \

@@ -11,7 +11,7 @@ pub const SEEKING: Claim = Claim {
     paper: "EDBT, Observation 4, Figures 9 to 11",
     published: "The position boundary matters for the seek of a range; its effect becomes smaller as the range \
                 grows. This is shown as curves; no ratio is stated.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "Exact windows from a page cache of 70 % of the data, where the machine permits it, on each of the three sets. Seeks: the seek of the shortest ranges \
                takes clearly longer at the largest boundary than at the smallest, for every \
                clustered kind. Growing: ratio of the time of the whole range at the largest boundary to that at the \
@@ -123,7 +123,7 @@ pub const UNCLUSTERED_KINDS: Claim = Claim {
     paper: "EDBT, section 5.2, Figures 9, 12 and 13",
     published: "Unclustered kinds seek at about the cost of clustered ones. A larger boundary can slightly \
                 reduce the time of short scans.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "Short scans: after the seek, the shortest ranges of the uniform set take clearly less time at the \
                largest boundary than at the smallest, and slightly: surely at least three quarters of it, for at least \
                half of the clustered kinds. Seeks of the shortest ranges on the three sets: an unclustered kind is \

@@ -11,7 +11,7 @@ pub const VARIABLE: Claim = Claim {
     paper: "EDBT, section 5.3, Figure 12 (C)",
     published: "Look-ups among keys of 8 to 24 B, boundary 8, mapped keys retained, take nearly the same time as among \
                 keys of 24 B; LITS, made for strings, does not stand out.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "Gets that read one entry, from the page cache: keys of 8 to 24 digits compared with uniform keys of \
                24 digits, equally many records: surely within 10 % for every clustered kind with mapped keys retained at \
                boundary 8, and for every unclustered kind. Among keys of 8 to 24 digits LITS is surely not more than 10 % \
@@ -84,7 +84,7 @@ pub const PARAMETERS: Claim = Claim {
     id: "C-E12",
     paper: "EDBT, section 5, settings of learned indexes",
     published: "PGM's eps_recursive hardly matters, so 4 is kept; 1 radix bit is RadixSpline's best trade-off.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "Uniform keys, boundary 16, exact windows. PGM: latency at each eps_recursive from 1 to 128 is \
                surely within 10 % of that at 4. RadixSpline: no number of radix bits from 4 to 18 needs less memory \
                than 1, and surely none is more than 10 % faster; needs indexes that grow with the bits, else the \

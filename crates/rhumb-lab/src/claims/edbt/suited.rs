@@ -16,7 +16,7 @@ pub const TABLE: Claim = Claim {
                 kinds and LIPP caution, ALEX, DILI and LITS bad. Seeking: clustered kinds and ALEX good, others \
                 caution. Takeaways: (1) use learned indexes where entries are large or keys skewed; (2) prefer PGM, \
                 RadixSpline, RMI, PLEX; (3) reduce the boundary, but not below 16; (4) coarsen the granularity.",
-    judge: Judge::By {
+    judge: Judge {
         rule: "Marks follow from the rules of the suitability matrix. A column holds, judged once for the six \
                clustered and once for the four unclustered kinds, if all their marks are the published ones. (The \
                caution on seeking with DILI, LIPP and LITS was published because they lack an ordered look-up. Ours \

@@ -4,14 +4,13 @@
 use super::{NARROW, SCALE, TABLES, as_published, cells, growth, is_exact, is_model, place};
 use crate::claims::published::TABLE_2;
 use crate::claims::suitability::suitability;
-use crate::claims::{Claim, Evidence, Judge, Judgement, Verdict, all};
+use crate::claims::{Claim, Evidence, Judgement, Verdict, all};
 use crate::report::model::Mark;
 use crate::results::Cell;
 
-/// The claims with rules, but for those about sortedness and of LearnedKV.
+/// The claims but for those about sortedness, of LearnedKV and of DobLIX.
 fn judged_claims() -> impl Iterator<Item = &'static Claim> {
-    let with_rules = all().filter(|claim| matches!(claim.judge, Judge::By { .. }));
-    with_rules.filter(|claim| claim.id.starts_with("C-E") || claim.id == "C-L7")
+    all().filter(|claim| claim.id.starts_with("C-E") || claim.id == "C-L7")
 }
 
 /// Checks that cells refute a claim, and that the verdict has a reason.
@@ -525,9 +524,7 @@ fn one_round_decides_nothing_about_time() {
 #[test]
 fn verdicts_name_missing_cells() {
     for claim in all() {
-        let Judge::By { experiments, .. } = &claim.judge else {
-            continue;
-        };
+        let experiments = claim.judge.experiments;
         let why = match judged(claim.id, &[]).verdict {
             Verdict::NotMeasured(why) => why,
             // A claim over RocksDB needs no cell to say that this build cannot decide it.
@@ -542,7 +539,7 @@ fn verdicts_name_missing_cells() {
         );
         // If every second cell of one of its experiments is missing, no claim holds or fails as a
         // whole.
-        for experiment in *experiments {
+        for experiment in experiments {
             let mut some = cells(NARROW, as_published);
             // A claim on one cell is told by the half that has it.
             let kept = usize::from(claim.id == "C-D5");

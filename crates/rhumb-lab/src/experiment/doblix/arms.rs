@@ -1,6 +1,8 @@
 //! The systems that are compared, by the published protocol.
 
 use super::{Amounts, Build, Data, Fill, Planned, Result, Uncached, Work};
+use crate::claims::doblix::published::KEY;
+use crate::data::Sizes;
 use crate::results::Axes;
 
 /// A system by its name in results.
@@ -10,6 +12,8 @@ struct Arm {
     numbers: &'static str,
     /// Its text for longer keys; none if it has no form for them.
     texts: Option<&'static str>,
+    /// Whether its blocks hold a number of entries, as many as take about 4 KiB.
+    by_entries: bool,
 }
 
 const fn arm(name: &'static str, text: &'static str) -> Arm {
@@ -17,16 +21,21 @@ const fn arm(name: &'static str, text: &'static str) -> Arm {
         name,
         numbers: text,
         texts: Some(text),
+        by_entries: false,
     }
 }
 
-const ARMS: [Arm; 6] = [
+const ARMS: [Arm; 7] = [
     Arm {
         texts: Some("rhumb index=rss:over=keys partition=dual(4096)"),
         ..arm("doblix", "rhumb index=pla:error=128 partition=dual(4096)")
     },
     arm("rhumb", "rhumb index=plr partition=predicted"),
     arm("rhumb-small", "rhumb index=plr partition=predicted(14)"),
+    Arm {
+        by_entries: true,
+        ..arm("tridentkv", "rhumb index=rmi:leaves=1000")
+    },
     // Models in the tables from the first on, not learned behind them. Keys are integers, as published.
     Arm {
         texts: None,
@@ -44,16 +53,61 @@ pub const ALL: &[&str] = &[
     "doblix",
     "rhumb",
     "rhumb-small",
+    "tridentkv",
     "bourbon",
     "rocksdb-like",
     "rocksdb",
 ];
 
 /// Those that tell the parts of a get: all of ours.
-pub const TIMED: &[&str] = &["doblix", "rhumb", "rhumb-small", "bourbon", "rocksdb-like"];
+pub const TIMED: &[&str] = &[
+    "doblix",
+    "rhumb",
+    "rhumb-small",
+    "tridentkv",
+    "bourbon",
+    "rocksdb-like",
+];
 
 /// Fewer, where there are many data sets.
-pub const FEW: &[&str] = &["doblix", "rhumb", "bourbon", "rocksdb-like", "rocksdb"];
+pub const FEW: &[&str] = &[
+    "doblix",
+    "rhumb",
+    "tridentkv",
+    "bourbon",
+    "rocksdb-like",
+    "rocksdb",
+];
+
+impl Arm {
+    /// Its text for some data; none if it has no form for them.
+    fn text(&self, data: &Data, are_texts: bool) -> Option<String> {
+        let text = match are_texts {
+            true => self.texts?,
+            false => self.numbers,
+        };
+        match self.by_entries {
+            // What a block holds is one number for all entries, so that all have to be of one size.
+            true => {
+                let entries = (BLOCK / entry_bytes(data)?).max(1);
+                Some(format!("{text} partition=predicted({entries})"))
+            }
+            false => Some(text.to_string()),
+        }
+    }
+}
+
+/// Bytes of a published block.
+const BLOCK: usize = 4_096;
+
+/// The bytes of a key, which is an integer behind a prefix or without one, and of a value; none if they differ.
+fn entry_bytes(data: &Data) -> Option<usize> {
+    let prefix = data.prefixes.map_or(0, |prefixes| prefixes.bytes);
+    match data.values? {
+        Sizes::Fixed(value) => Some(prefix + KEY + value),
+        _ => None,
+    }
+}
 
 /// Background threads that merge.
 const THREADS: usize = 4;
@@ -115,15 +169,11 @@ impl Cells<'_> {
     pub fn planned(&self, amounts: &Amounts) -> Result<Vec<Planned>> {
         let mut cells = Vec::new();
         for arm in ARMS.iter().filter(|arm| self.systems.contains(&arm.name)) {
-            let text = match self.are_texts {
-                true => arm.texts,
-                false => Some(arm.numbers),
-            };
-            let Some(text) = text else {
+            let Some(text) = arm.text(&self.data, self.are_texts) else {
                 continue;
             };
             let uncached = &amounts.uncached;
-            let of_protocol = settings(text, uncached.table_bytes, uncached.base_bytes);
+            let of_protocol = settings(&text, uncached.table_bytes, uncached.base_bytes);
             let text = format!("{text} {of_protocol} {}", self.settings);
             let system = amounts.system(&text)?;
             if !system.is_built_in() {
@@ -160,6 +210,7 @@ pub fn settings(text: &str, table: u64, base: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Prefixes;
     use crate::experiment::Scale;
 
     #[test]
@@ -167,7 +218,7 @@ mod tests {
         let amounts = Scale::Small.amounts();
         let cells = |are_texts| Cells {
             systems: ALL,
-            data: Data::new("uni", 100),
+            data: Data::new("uni", 100).with_values(64),
             are_texts,
             fill: Fill::All,
             axes: Vec::new(),
@@ -197,6 +248,23 @@ mod tests {
             }
         }
         assert!(protocol(&amounts).contains(&("cache_bytes", 0, "B")));
+    }
+
+    #[test]
+    fn blocks_of_entries_hold_about_4_kib_of_any_size() {
+        let trident = ARMS.iter().find(|arm| arm.name == "tridentkv").unwrap();
+        let of_entries = |prefix: Option<usize>, value: usize| {
+            let prefixes = prefix.map(|bytes| Prefixes { bytes, count: 1 });
+            let data = Data::new("uni", 100).with_values(value);
+            let data = Data { prefixes, ..data };
+            let text = trident.text(&data, prefix.is_some()).unwrap();
+            text.split_once("partition=").unwrap().1.to_string()
+        };
+        assert_eq!(of_entries(None, 64), "predicted(56)");
+        assert_eq!(of_entries(Some(56), 64), "predicted(32)");
+        assert_eq!(of_entries(None, 4_096), "predicted(1)");
+        // Those of applications have many sizes.
+        assert_eq!(trident.text(&Data::new("udb", 100), true), None);
     }
 
     #[test]

@@ -45,9 +45,10 @@ const ENVIRONMENT: Experiment = Experiment {
              records. Zipf is YCSB's scrambled one of 0.99. Throughput is operations over the time in the store; each cell that \
              writes begins with a copy of the store as it was loaded. `doblix` is rhumb with blocks of at most 4 KiB cut by a \
              piecewise linear model (`pla`, error 128), over longer keys by the string tree over all keys (`rss`); `rhumb` has its default model and placement, \
-             `rhumb-small` the same with blocks of 14 entries about; `bourbon` is the static form of Bourbon, a piecewise linear model of each table, wrong by at most 8 \
+             `rhumb-small` the same with blocks of 14 entries about; `tridentkv` is the form of TridentKV, a recursive model of 1,000 leaves \
+             of each table that says the block, of as many entries as take 4 KiB about; `bourbon` is the static form of Bourbon, a piecewise linear model of each table, wrong by at most 8 \
              entries, over blocks of 4 KiB; `rocksdb-like` has fence pointers of whole keys over blocks of 4 KiB. RocksDB itself is measured where \
-             it is built in. TridentKV is not built yet, and the agent is in D-F15 alone.",
+             it is built in. The agent is in D-F15 alone.",
     cells: |_| {
         Ok(vec![Planned {
             axes: vec![("scale", "this".to_string())],

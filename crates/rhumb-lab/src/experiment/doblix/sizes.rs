@@ -7,6 +7,7 @@ use super::{
     Along, Amounts, Chart, Data, Experiment, Fill, Measure, Only, Phase, Planned, Result, Split,
     View, Work,
 };
+use crate::claims::doblix::published::KEY;
 use crate::data::Prefixes;
 use crate::report::model::Marks;
 use crate::results::Axes;
@@ -20,7 +21,8 @@ pub const FIGURE_13: Experiment = Experiment {
     method: "The protocol of D-ENV, reads alone by Zipf. The published sizes of keys are not named. Longer keys are those of 8 bytes \
              behind one prefix, or behind one of 1,000 prefixes each; their systems are those for strings. Where the model of \
              rhumb does not fit, its tables have fence pointers. Stores of other \
-             sizes of values have as many bytes of entries. Entries of applications are decimal digits with the published means and \
+             sizes of values have as many bytes of entries. Blocks of `tridentkv` hold as many entries as take 4 KiB, so that it has no form \
+             for the applications, whose entries differ in size. Entries of applications are decimal digits with the published means and \
              deviations of sizes; `paths` are those of the built-in slice, with their packages. At `quick` two sizes of keys and of values.",
     cells: over_sizes,
     views: &[
@@ -72,8 +74,6 @@ const fn numbers(
 
 const READS: &[Phase] = &mix("read=100,zipfian");
 
-/// Bytes of a key without a prefix.
-const KEY: usize = 8;
 /// Bytes of a value.
 const VALUE: usize = 64;
 
