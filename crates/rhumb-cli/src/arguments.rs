@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use rhumb::{
     Compaction, DEFAULT_KEYSPACE, Db, Durability, Granularity, IndexSpec, Keyspace,
-    KeyspaceOptions, Levels, Options, TableSpec,
+    KeyspaceOptions, Levels, Options, Preset, TableSpec,
 };
 
 use crate::escape;
@@ -65,21 +66,58 @@ impl InKeyspace {
 /// Settings for new tables.
 #[derive(Debug, Args)]
 pub struct NewTables {
+    /// A published form of new tables, `doblix`, `bourbon`, `tridentkv` or `rocksdb-like`: their index and
+    /// partition, where `--index` and `--table` do not say another.
+    #[arg(long, value_name = "NAME")]
+    preset: Option<Preset>,
     /// The index of new tables, such as `plr:boundary=16` or `fp`.
     #[arg(long, value_name = "SPEC")]
     index: Option<IndexSpec>,
     /// The layout of new tables, such as `partition=bytes(4096),filter=10,compression=lz4`.
     #[arg(long, value_name = "SPEC")]
-    table: Option<TableSpec>,
+    table: Option<TableText>,
 }
 
 impl NewTables {
     /// The options of a keyspace with these settings.
     pub fn options(self) -> KeyspaceOptions {
+        let Some(preset) = self.preset else {
+            return KeyspaceOptions {
+                index: self.index,
+                table: self.table.map(|table| table.spec),
+            };
+        };
+        let table = self.table.unwrap_or_default();
         KeyspaceOptions {
-            index: self.index,
-            table: self.table,
+            index: Some(self.index.unwrap_or_else(|| preset.index())),
+            table: Some(TableSpec {
+                partition: match table.says_partition {
+                    true => table.spec.partition,
+                    false => preset.partition(),
+                },
+                ..table.spec
+            }),
         }
+    }
+}
+
+/// The layout of tables as it was written.
+#[derive(Debug, Clone, Default)]
+struct TableText {
+    spec: TableSpec,
+    /// Whether it names a partition, rather than leaving the usual one.
+    says_partition: bool,
+}
+
+impl FromStr for TableText {
+    type Err = rhumb::Error;
+
+    fn from_str(text: &str) -> Result<Self, rhumb::Error> {
+        let mut settings = text.split(',');
+        Ok(TableText {
+            spec: text.parse()?,
+            says_partition: settings.any(|setting| setting.starts_with("partition=")),
+        })
     }
 }
 
@@ -100,9 +138,10 @@ impl Layout {
     /// The options of the store with these settings.
     pub fn options(self) -> Options {
         let defaults = Options::default();
+        let tables = self.tables.options();
         Options {
-            index: self.tables.index.unwrap_or(defaults.index),
-            table: self.tables.table.unwrap_or(defaults.table),
+            index: tables.index.unwrap_or(defaults.index),
+            table: tables.table.unwrap_or(defaults.table),
             levels: Levels {
                 compaction: self.compaction,
                 granularity: self.granularity,

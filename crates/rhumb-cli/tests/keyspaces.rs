@@ -82,6 +82,28 @@ fn keyspaces_have_options_of_their_own() {
         options(),
         serde_json::json!({"index": null, "table": table})
     );
+    let set = |text: &str, index: &str, table: &str| {
+        let mut arguments = vec!["keyspace", "set", "--db", "db", "users"];
+        arguments.extend(text.split(' '));
+        shell.ok(&arguments);
+        let table = format!("partition={table},compression=none,size=67108864");
+        assert_eq!(
+            options(),
+            serde_json::json!({"index": index, "table": table})
+        );
+    };
+    set("--preset doblix", "pla:error=128", "dual(4096),filter=10");
+    // What is said beside a preset counts.
+    set(
+        "--table filter=3 --index rss:over=keys --preset doblix",
+        "rss:over=keys",
+        "dual(4096),filter=3",
+    );
+    set(
+        "--preset tridentkv --table partition=predicted(32)",
+        "rmi:leaves=1000",
+        "predicted(32),filter=10",
+    );
     shell.ok(&["keyspace", "set", "--db", "db", "users", "--clear"]);
     assert_eq!(options(), serde_json::json!({"index": null, "table": null}));
     let error = shell.fails(1, &["keyspace", "set", "--db", "db", "nobody", "--clear"]);
@@ -89,6 +111,11 @@ fn keyspaces_have_options_of_their_own() {
     shell.fails(
         2,
         &["keyspace", "set", "--db", "db", "users", "--index", "foo"],
+    );
+    let error = shell.fails(2, &["load", "--db", "db", "--preset", "leveldb", "x.tsv"]);
+    assert!(
+        error.contains("doblix, bourbon, tridentkv, rocksdb-like"),
+        "{error}"
     );
 }
 

@@ -63,7 +63,7 @@ pub use db::{
 pub use error::{Error, Result};
 pub use options::{
     Compaction, Compression, Durability, Granularity, KeyspaceOptions, Levels, Options, Partition,
-    TableSpec, TierForm, TierSpec, Tuner,
+    Preset, TableSpec, TierForm, TierSpec, Tuner,
 };
 pub use rhumb_index::IndexSpec;
 pub use tune::{FormStats, TunerStats};

@@ -2,6 +2,7 @@
 
 mod keyspace;
 mod levels;
+mod preset;
 mod table;
 mod tier;
 mod tuner;
@@ -13,6 +14,7 @@ use crate::error::Error;
 use crate::fs::{Access, FileSystem, MemoryFileSystem, OsFileSystem};
 pub use keyspace::KeyspaceOptions;
 pub use levels::{Compaction, Granularity, Levels};
+pub use preset::Preset;
 pub use table::{Compression, Partition, TableSpec};
 pub use tier::{TierForm, TierSpec};
 pub use tuner::Tuner;

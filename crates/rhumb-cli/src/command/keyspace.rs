@@ -56,7 +56,7 @@ pub struct Set {
     #[command(flatten)]
     tables: Tables,
     /// Set neither: new tables are made as each opening of the store says.
-    #[arg(long, conflicts_with_all = ["index", "table"])]
+    #[arg(long, conflicts_with_all = ["preset", "index", "table"])]
     clear: bool,
 }
 
@@ -81,7 +81,7 @@ impl KeyspaceCommand {
                 let options = tables.options();
                 if options == KeyspaceOptions::default() && !clear {
                     return Err(Failure::Usage(
-                        "give what to set: --index, --table or both; or --clear to set neither"
+                        "give what to set: --index, --table or both, or --preset; or --clear to set neither"
                             .to_string(),
                     ));
                 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ::rhumb::TableSpec;
 use ::rhumb::fs::Access;
+use ::rhumb::{Preset, TableSpec};
 
 use super::pointers::LEAST_MEMORY;
 use super::valuelog::{Collection, Plan, ValueLog};
@@ -67,11 +67,12 @@ const MEMORY: &str = "memory";
 impl System {
     /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
     /// from `base`, such as `rhumb index=fp partition=bytes(4096) cache=8MiB`. The settings are
-    /// `index`, those of [`TableSpec`], `over_provision` (of value files, in percent), `cache` (0 for none), `write_buffer`,
-    /// `compaction`, `ratio`, `base`, `level0_tables`, `threads`, `tuner`, `direct` and `sync`. The name of a store with a plus, such as
-    /// `rocksdb+`, is a value log of the lab over it, with the settings `gc=whole` or `gc=files`, `segment` and `over_provision`
-    /// besides those of the store. `btree-disk`, `hybrid-pgm` and `hybrid-leco`, indexes of the lab for such pointers, have the setting
-    /// `direct`, and the hybrids `memory=10MiB`. Or `index` and its specification, such as `index alex`, for an index alone.
+    /// `preset` (index and partition of a published form, where none follow), `index`, those of [`TableSpec`], `over_provision` (of
+    /// value files, in percent), `cache` (0 for none), `write_buffer`, `compaction`, `ratio`, `base`, `level0_tables`, `threads`,
+    /// `tuner`, `direct` and `sync`. The name of a store with a plus, such as `rocksdb+`, is a value log of the lab over it, with the
+    /// settings `gc=whole` or `gc=files`, `segment` and `over_provision` besides those of the store. `btree-disk`, `hybrid-pgm` and
+    /// `hybrid-leco`, indexes of the lab for such pointers, have the setting `direct`, and the hybrids `memory=10MiB`. Or `index` and
+    /// its specification, such as `index alex`, for an index alone.
     ///
     /// # Errors
     /// If there is no such system or setting, or a value is invalid.
@@ -229,6 +230,11 @@ fn no_system(name: &str) -> Error {
 
 fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
     match setting {
+        "preset" => {
+            let preset: Preset = value.parse()?;
+            settings.index = preset.index();
+            settings.table.partition = preset.partition();
+        }
         "index" => {
             settings.index = value.parse().map_err(|error| Error::index(&value, error))?;
         }
@@ -257,7 +263,7 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
         "sync" => settings.sync = truth(setting, value)?,
         _ => {
             return Err(Error::Usage(format!(
-                "{RHUMB} has no setting {setting:?}: write index=, partition=, filter=, compression=, size=, values=, \
+                "{RHUMB} has no setting {setting:?}: write preset=, index=, partition=, filter=, compression=, size=, values=, \
                  over_provision=, cache=, write_buffer=, compaction=, granularity=, ratio=, base=, level0_tables=, threads=, tuner=, direct= or sync="
             )));
         }
@@ -330,6 +336,11 @@ mod tests {
         assert_eq!(settings.tuner, rhumb::Tuner::Off);
         let tuned = parsed("rhumb tuner=cost:nu=0.5").unwrap();
         assert_eq!(tuned.settings().tuner.to_string(), "cost:nu=0.5");
+        let text = "rhumb index=fp preset=doblix filter=4 partition=dual(8192)";
+        let settings = parsed(text).unwrap().settings().clone();
+        assert_eq!(settings.index, Preset::Doblix.index());
+        let table = "partition=dual(8192),filter=4,size=2MiB".parse().unwrap();
+        assert_eq!(settings.table, table);
         let peer = parsed("rocksdb write_buffer=1MiB filter=0 ratio=4").unwrap();
         assert_eq!(peer.settings().levels.size_ratio, 4);
         assert_eq!(peer.label(), "rocksdb");
@@ -389,7 +400,12 @@ mod tests {
         for (text, part) in [
             ("", "rhumb or the name of a peer"),
             ("leveldb", "\"leveldb\""),
-            ("rhumb color=red", "write index="),
+            ("rhumb color=red", "write preset=, index="),
+            (
+                "rhumb preset=leveldb",
+                "doblix, bourbon, tridentkv, rocksdb-like",
+            ),
+            ("rocksdb preset=doblix", "no setting \"preset\""),
             ("rhumb ratio=x", "ratio=4"),
             ("rhumb index=nothing", "nothing"),
             ("rhumb partition=rows", "partition"),

@@ -27,24 +27,21 @@ const fn arm(name: &'static str, text: &'static str) -> Arm {
 
 const ARMS: [Arm; 7] = [
     Arm {
-        texts: Some("rhumb index=rss:over=keys partition=dual(4096)"),
-        ..arm("doblix", "rhumb index=pla:error=128 partition=dual(4096)")
+        texts: Some("rhumb preset=doblix index=rss:over=keys"),
+        ..arm("doblix", "rhumb preset=doblix")
     },
     arm("rhumb", "rhumb index=plr partition=predicted"),
     arm("rhumb-small", "rhumb index=plr partition=predicted(14)"),
     Arm {
         by_entries: true,
-        ..arm("tridentkv", "rhumb index=rmi:leaves=1000")
+        ..arm("tridentkv", "rhumb preset=tridentkv")
     },
     // Models in the tables from the first on, not learned behind them. Keys are integers, as published.
     Arm {
         texts: None,
-        ..arm(
-            "bourbon",
-            "rhumb index=plr:boundary=18 partition=bytes(4096)",
-        )
+        ..arm("bourbon", "rhumb preset=bourbon")
     },
-    arm("rocksdb-like", "rhumb index=fp-raw partition=bytes(4096)"),
+    arm("rocksdb-like", "rhumb preset=rocksdb-like"),
     arm("rocksdb", "rocksdb"),
 ];
 
