@@ -17,6 +17,7 @@ pub use levels::{Compaction, Granularity, Levels};
 pub use preset::Preset;
 pub use table::{Compression, Partition, TableSpec};
 pub use tier::{TierForm, TierSpec};
+pub(crate) use tuner::PUBLISHED_RATES;
 pub use tuner::Tuner;
 
 /// When a write is acknowledged.

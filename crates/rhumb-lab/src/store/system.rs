@@ -68,7 +68,7 @@ impl System {
     /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
     /// from `base`, such as `rhumb index=fp partition=bytes(4096) cache=8MiB`. The settings are
     /// `preset` (index and partition of a published form, where none follow), `index`, those of [`TableSpec`], `over_provision` (of
-    /// value files, in percent), `cache` (0 for none), `write_buffer`, `compaction`, `ratio`, `base`, `level0_tables`, `threads`,
+    /// value files, in percent), `cache` (0 for none), `write_buffer`, `compaction`, `granularity`, `ratio`, `base`, `level0_tables`, `threads`,
     /// `tuner`, `direct` and `sync`. The name of a store with a plus, such as `rocksdb+`, is a value log of the lab over it, with the
     /// settings `gc=whole` or `gc=files`, `segment` and `over_provision` besides those of the store. `btree-disk`, `hybrid-pgm` and
     /// `hybrid-leco`, indexes of the lab for such pointers, have the setting `direct`, and the hybrids `memory=10MiB`. Or `index` and

@@ -17,6 +17,7 @@ use crate::fs::FileSystem;
 use crate::memtable::Memtable;
 pub use crate::table::{BlockSize, GetTimes, HeldBlock, Stage};
 use crate::table::{TableReader, TimedGet, hash_key};
+pub use crate::tune::replayed_regret;
 use crate::version::Table;
 use crate::wal::LogWriter;
 pub use reindex::reindex;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::error::Error;
 
 /// Who chooses the index of new tables and how they are cut: the user or the store. As text `off`, `cost`, `cost:nu=0.5` or
-/// `q-learning:nu=1,seed=7`.
+/// `q-learning:nu=1,seed=7,alpha=0.2,gamma=0.8`; what a text leaves out is as usual.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Tuner {
@@ -33,6 +33,10 @@ pub enum Tuner {
         nu: f64,
         /// What its random numbers begin with.
         seed: u64,
+        /// The learning rate, 0 to 1: how much an episode changes what was learned. Published: 0.2.
+        alpha: f64,
+        /// The discount, 0 to 1: how much what follows an episode counts. Published: 0.8.
+        gamma: f64,
     },
 }
 
@@ -40,21 +44,27 @@ pub enum Tuner {
 const USUAL_NU: f64 = 0.9;
 /// The published agent goes by time alone.
 const PUBLISHED_NU: f64 = 1.0;
-const EXPECTED: &str =
-    "off, cost, cost:nu=0.5 or q-learning:nu=1,seed=7 (nu from 0 for memory to 1 for time)";
+/// The published learning rate and discount.
+pub(crate) const PUBLISHED_RATES: (f64, f64) = (0.2, 0.8);
+const EXPECTED: &str = "off, cost, cost:nu=0.5 or q-learning:nu=1,seed=7,alpha=0.2,gamma=0.8 \
+     (nu from 0 for memory to 1 for time; alpha and gamma from 0 to 1)";
 
 impl Tuner {
     /// An error, in the words of the code, if a value is out of its range.
     pub(crate) fn check(self) -> Result<(), Error> {
-        let nu = match self {
-            Tuner::Off => return Ok(()),
-            Tuner::Cost { nu } | Tuner::QLearning { nu, .. } => nu,
+        let settings: &[(&str, f64)] = match self {
+            Tuner::Off => &[],
+            Tuner::Cost { nu } => &[("nu", nu)],
+            Tuner::QLearning {
+                nu, alpha, gamma, ..
+            } => &[("nu", nu), ("alpha", alpha), ("gamma", gamma)],
         };
-        if (0.0..=1.0).contains(&nu) {
-            return Ok(());
-        }
-        let message = format!("the nu of Options::tuner is {nu}: set it to a number from 0 to 1");
-        Err(Error::InvalidArgument(message))
+        let mut wrong = settings.iter().filter(|(_, x)| !(0.0..=1.0).contains(x));
+        wrong.next().map_or(Ok(()), |(name, x)| {
+            let message =
+                format!("the {name} of Options::tuner is {x}: set it to a number from 0 to 1");
+            Err(Error::InvalidArgument(message))
+        })
     }
 
     /// The tuner of a name, as it usually is.
@@ -65,28 +75,24 @@ impl Tuner {
             "q-learning" => Tuner::QLearning {
                 nu: PUBLISHED_NU,
                 seed: 0,
+                alpha: PUBLISHED_RATES.0,
+                gamma: PUBLISHED_RATES.1,
             },
             _ => return None,
         })
     }
 
     /// The same with a setting of its text; `None` if it has no such setting.
-    fn with(self, setting: &str) -> Option<Tuner> {
+    fn with(mut self, setting: &str) -> Option<Tuner> {
         let (name, value) = setting.split_once('=')?;
-        match (self, name) {
-            (Tuner::Cost { .. }, "nu") => Some(Tuner::Cost {
-                nu: value.parse().ok()?,
-            }),
-            (Tuner::QLearning { seed, .. }, "nu") => Some(Tuner::QLearning {
-                nu: value.parse().ok()?,
-                seed,
-            }),
-            (Tuner::QLearning { nu, .. }, "seed") => Some(Tuner::QLearning {
-                nu,
-                seed: value.parse().ok()?,
-            }),
-            _ => None,
+        match (&mut self, name) {
+            (Tuner::Cost { nu } | Tuner::QLearning { nu, .. }, "nu") => *nu = value.parse().ok()?,
+            (Tuner::QLearning { seed, .. }, "seed") => *seed = value.parse().ok()?,
+            (Tuner::QLearning { alpha, .. }, "alpha") => *alpha = value.parse().ok()?,
+            (Tuner::QLearning { gamma, .. }, "gamma") => *gamma = value.parse().ok()?,
+            _ => return None,
         }
+        Some(self)
     }
 }
 
@@ -95,7 +101,15 @@ impl fmt::Display for Tuner {
         match self {
             Tuner::Off => f.write_str("off"),
             Tuner::Cost { nu } => write!(f, "cost:nu={nu}"),
-            Tuner::QLearning { nu, seed } => write!(f, "q-learning:nu={nu},seed={seed}"),
+            Tuner::QLearning {
+                nu,
+                seed,
+                alpha,
+                gamma,
+            } => write!(
+                f,
+                "q-learning:nu={nu},seed={seed},alpha={alpha},gamma={gamma}"
+            ),
         }
     }
 }
@@ -131,14 +145,17 @@ mod tests {
             "off",
             "cost:nu=0.9",
             "cost:nu=0",
-            "q-learning:nu=0.5,seed=7",
+            "q-learning:nu=0.5,seed=7,alpha=0.5,gamma=0",
         ] {
             assert_eq!(text.parse::<Tuner>().unwrap().to_string(), text);
         }
         for (text, full) in [
             ("cost", "cost:nu=0.9"),
-            ("q-learning", "q-learning:nu=1,seed=0"),
-            ("q-learning:seed=3", "q-learning:nu=1,seed=3"),
+            ("q-learning", "q-learning:nu=1,seed=0,alpha=0.2,gamma=0.8"),
+            (
+                "q-learning:seed=3,gamma=1",
+                "q-learning:nu=1,seed=3,alpha=0.2,gamma=1",
+            ),
         ] {
             assert_eq!(text.parse::<Tuner>().unwrap().to_string(), full);
         }
@@ -149,6 +166,9 @@ mod tests {
             "cost:nu=",
             "cost:nu=2",
             "cost:nu=NaN",
+            "cost:alpha=0.5",
+            "q-learning:alpha=1.5",
+            "q-learning:gamma=-0.1",
             "off:nu=1",
         ] {
             let error = text.parse::<Tuner>().unwrap_err().to_string();

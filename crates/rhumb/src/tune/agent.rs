@@ -11,7 +11,7 @@ use std::str::SplitWhitespace;
 
 use super::layout::Layout;
 use super::words::{number, numbers};
-use crate::options::Partition;
+use crate::options::{PUBLISHED_RATES, Partition};
 
 /// Error bound of the models, or least squares: the first axis of states.
 const MODELS: [&str; 5] = [
@@ -50,10 +50,6 @@ pub(super) struct Episode {
     pub memory: f64,
 }
 
-/// The learning rate and the discount, as published.
-const ALPHA: f64 = 0.2;
-const GAMMA: f64 = 0.8;
-
 /// A sigmoid about the mean of some figures, as wide as their spread.
 #[derive(Debug, Clone, Copy, Default)]
 struct Norm {
@@ -83,6 +79,9 @@ impl Norm {
 #[derive(Debug, Clone)]
 pub(super) struct Agent {
     nu: f64,
+    /// The learning rate and the discount.
+    alpha: f64,
+    gamma: f64,
     learned: Learned,
     /// The last state and action, which led to this state.
     last: Option<(usize, usize)>,
@@ -157,10 +156,14 @@ impl Agent {
         self.learned.episodes
     }
 
-    /// An agent that begins with error bound 32 and blocks of 4 KiB; `nu` is the weight of time against memory.
+    /// An agent that begins with error bound 32 and blocks of 4 KiB, with the published rates; `nu` is the weight of time against
+    /// memory.
     pub fn new(nu: f64, seed: u64) -> Agent {
+        let (alpha, gamma) = PUBLISHED_RATES;
         Agent {
             nu,
+            alpha,
+            gamma,
             learned: Learned {
                 // A state of 0 would give zeros for ever.
                 random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
@@ -173,6 +176,15 @@ impl Agent {
             tried: [false; SIZES],
             largest: SIZES - 1,
             norms: (Norm::default(), Norm::default()),
+        }
+    }
+
+    /// The same with another learning rate and discount.
+    pub fn with_rates(self, alpha: f64, gamma: f64) -> Agent {
+        Agent {
+            alpha,
+            gamma,
+            ..self
         }
     }
 
@@ -208,7 +220,7 @@ impl Agent {
                 .get(self.learned.state)
                 .copied()
                 .unwrap_or_default();
-            let noise = 1.0 + spread * (2.0 * self.next_random() - 1.0);
+            let noise = self.noise(spread);
             self.step(Episode {
                 latency: seen.latency * noise,
                 ..seen
@@ -258,7 +270,7 @@ impl Agent {
                 .get_mut(state)
                 .and_then(|q| q.get_mut(action))
         {
-            *q += ALPHA * (reward + GAMMA * next - *q);
+            *q += self.alpha * (reward + self.gamma * next - *q);
         }
         if let Some(tried) = self.tried.get_mut(self.learned.state % SIZES) {
             *tried = true;
@@ -308,6 +320,11 @@ impl Agent {
         choices.get(place).copied().unwrap_or(0)
     }
 
+    /// What makes a figure off by up to a share of `spread`.
+    pub fn noise(&mut self, spread: f64) -> f64 {
+        1.0 + spread * (2.0 * self.next_random() - 1.0)
+    }
+
     /// A number from 0 up to 1 (xorshift).
     fn next_random(&mut self) -> f64 {
         self.learned.random ^= self.learned.random << 13;
@@ -339,28 +356,13 @@ mod tests {
     /// The mean of how much longer the last 50 of some episodes took than the best state, over 100 seeds.
     fn regret(episodes: usize, trained: bool) -> f64 {
         let curve = curve();
-        let best = curve
-            .iter()
-            .map(|e| e.latency)
-            .fold(f64::INFINITY, f64::min);
         let of_seed = |seed: u64| {
             let mut agent = Agent::new(1.0, seed);
             match trained {
                 true => agent.pre_train(&curve, &READS, 0.03),
                 false => agent.renorm(&curve),
             }
-            let mut last = Vec::new();
-            for _ in 0..episodes {
-                let seen = curve[agent.state()];
-                last.push(seen.latency / best - 1.0);
-                let noise = 1.0 + 0.03 * (2.0 * agent.next_random() - 1.0);
-                agent.step(Episode {
-                    latency: seen.latency * noise,
-                    ..seen
-                });
-            }
-            let last = &last[last.len().saturating_sub(50)..];
-            last.iter().sum::<f64>() / last.len() as f64
+            crate::tune::replay::regret(agent, &curve, episodes)
         };
         (0..100).map(of_seed).sum::<f64>() / 100.0
     }

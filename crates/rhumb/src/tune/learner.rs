@@ -9,7 +9,7 @@ use super::workload::Workload;
 /// An episode lasts until so many gets were timed in its tables, or so many scans were made.
 const LEAST_SEEN: u64 = 200;
 /// The spread of what the pre-training replays: that of repeated measurements.
-const SPREAD: f64 = 0.03;
+pub(super) const SPREAD: f64 = 0.03;
 /// The share of gets among all reads may differ by this much; by more, twice running, it is another workload.
 const OTHER_SHARE: f64 = 0.2;
 /// The episodes that give the scale after such a change.
@@ -159,20 +159,29 @@ impl Learner {
     }
 }
 
-/// What was measured of each state, and the reads of each size of blocks; `None` if the keys do not take all forms.
-fn figures(known: &[Known], workload: &Workload) -> Option<([Episode; STATES], Vec<f64>)> {
-    let forms: Option<Vec<&Known>> = (0..STATES)
-        .map(|state| known.get(place(known, state)?))
-        .collect();
-    let forms = forms?;
+/// What each state costs, and the reads of each size of blocks.
+type Curve = ([Episode; STATES], Vec<f64>);
+
+/// What was measured of each state; `None` if the keys do not take all forms.
+fn figures(known: &[Known], workload: &Workload) -> Option<Curve> {
+    curve(|layout| {
+        let form = known.iter().find(|form| form.layout == *layout)?;
+        let cost = Episode {
+            latency: form.costs.time(workload),
+            memory: form.costs.memory,
+        };
+        Some((cost, form.costs.uncached_get))
+    })
+}
+
+/// The curve from the costs and the read of the form of each state; `None` if one of them is not known.
+pub(super) fn curve(of: impl Fn(&Layout) -> Option<(Episode, f64)>) -> Option<Curve> {
+    let states = (0..STATES).map(|state| of(&Agent::layout(state)?));
+    let states: Vec<(Episode, f64)> = states.collect::<Option<_>>()?;
     // The first states have one model and all sizes of blocks.
-    let reads = forms.iter().take(SIZES).map(|form| form.costs.uncached_get);
-    let episodes = forms.iter().map(|form| Episode {
-        latency: form.costs.time(workload),
-        memory: form.costs.memory,
-    });
-    let episodes: Vec<Episode> = episodes.collect();
-    Some((episodes.try_into().ok()?, reads.collect()))
+    let reads = states.iter().take(SIZES).map(|(_, read)| *read);
+    let costs: Vec<Episode> = states.iter().map(|(cost, _)| *cost).collect();
+    Some((costs.try_into().ok()?, reads.collect()))
 }
 
 /// The place of the form of a state.

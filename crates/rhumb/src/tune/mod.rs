@@ -14,6 +14,8 @@ mod layout;
 mod learner;
 mod measure;
 mod memo;
+#[cfg(any(test, feature = "internals"))]
+mod replay;
 mod state;
 mod stats;
 mod timed;
@@ -22,10 +24,13 @@ mod workload;
 
 use std::{array, mem};
 
+use self::agent::Agent;
 pub(crate) use self::layout::Layout;
 use self::layout::candidates;
 pub(crate) use self::measure::Bench;
 use self::measure::{LEAST_ENTRIES, Sample, Trial};
+#[cfg(feature = "internals")]
+pub use self::replay::replayed_regret;
 use self::state::{Policy, State};
 pub use self::stats::{FormStats, TunerStats};
 use self::timed::Timed;
@@ -57,7 +62,12 @@ impl Chooser {
         let policy = match tuner {
             Tuner::Off => return None,
             Tuner::Cost { nu } => Policy::Cost { nu },
-            Tuner::QLearning { nu, seed } => Policy::agent(nu, seed),
+            Tuner::QLearning {
+                nu,
+                seed,
+                alpha,
+                gamma,
+            } => Policy::of(Agent::new(nu, seed).with_rates(alpha, gamma)),
         };
         Some(Chooser {
             counts: Counts::default(),
@@ -185,7 +195,7 @@ pub(crate) fn remembered(files: &Files, keyspace: u32) -> Option<TunerStats> {
         }
     };
     let mut state = State::new(match memo.is_agent {
-        true => Policy::agent(0.0, 0),
+        true => Policy::of(Agent::new(0.0, 0)),
         false => Policy::Cost { nu: 0.0 },
     });
     state.recall(memo);

@@ -51,8 +51,7 @@ pub(super) struct State {
 }
 
 impl Policy {
-    pub fn agent(nu: f64, seed: u64) -> Policy {
-        let agent = Agent::new(nu, seed);
+    pub fn of(agent: Agent) -> Policy {
         Policy::Agent(Box::new(Learner::new(agent)))
     }
 }

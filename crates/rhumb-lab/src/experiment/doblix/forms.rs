@@ -42,6 +42,11 @@ impl Arm {
         }
     }
 
+    /// What tunes, beginning with rhumb's default form.
+    fn tuned(text: &str) -> Arm {
+        Arm::new(text, &format!("index=plr partition=predicted tuner={text}"))
+    }
+
     /// A published setting.
     fn of_state(model: &'static str, (block, bytes): (&'static str, u32)) -> Arm {
         let index = model.replace('-', ":error=");
@@ -110,12 +115,14 @@ fn records(episodes: &Episodes) -> usize {
     (operations / 4.0 + 20.0 * operations.sqrt()) as usize
 }
 
+/// The published agent with all weight on time, with a learning rate and a discount.
+pub fn agent(alpha: &str, gamma: &str) -> Arm {
+    Arm::tuned(&format!("q-learning:nu=1,alpha={alpha},gamma={gamma}"))
+}
+
 /// The tuners.
 pub fn tuners() -> impl Iterator<Item = Arm> {
-    TUNERS.into_iter().map(|text| {
-        let text_of_store = format!("index=plr partition=predicted tuner={text}");
-        Arm::new(text, &text_of_store)
-    })
+    TUNERS.into_iter().map(Arm::tuned)
 }
 
 /// The fixed forms of a scale.

@@ -1,5 +1,6 @@
 //! *DobLIX*: blocks cut by the model, and an agent that tunes their parameters. An experiment names the systems that it takes (`arms`).
 
+mod ablation;
 mod arms;
 mod building;
 mod forms;
@@ -29,6 +30,7 @@ pub const PAPER: Paper = Paper {
         sizes::FIGURE_13,
         building::FIGURE_14,
         tuning::FIGURE_15,
+        ablation::RATES,
     ],
 };
 

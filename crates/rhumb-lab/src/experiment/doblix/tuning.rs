@@ -119,7 +119,8 @@ const fn states(title: &'static str, only: Only) -> View {
     }
 }
 
-const POINTS: &str = "read=90,insert=10,zipfian";
+/// Reads and inserts of points.
+pub const POINTS: &str = "read=90,insert=10,zipfian";
 const RANGES: &str = "scan=90,insert=10,uniform,length=100";
 
 /// Requests by their name, with those of the two halves.
