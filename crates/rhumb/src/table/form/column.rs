@@ -99,6 +99,45 @@ impl Column {
         let i = (above << 32).checked_div(u128::from(self.slope));
         u64::try_from(i.unwrap_or(0)).unwrap_or(u64::MAX)
     }
+
+    /// How many of the first `count` values, which ascend, are below `value`: a guess by the line, then a galloping search.
+    pub fn count_below(&self, count: u64, value: u64) -> u64 {
+        let is_below = |i: u64| self.value(i) < value;
+        let guess = self.guess(value).min(count);
+        let (mut low, mut high, mut step) = (0, count, 1);
+        // Everything before `low` is below the value; `high` and everything after it is not.
+        if guess < count && is_below(guess) {
+            low = guess + 1;
+            while low < high {
+                let probe = low.saturating_add(step - 1).min(high - 1);
+                if !is_below(probe) {
+                    high = probe;
+                    break;
+                }
+                low = probe + 1;
+                step = step.saturating_mul(2);
+            }
+        } else {
+            high = guess;
+            while low < high {
+                let probe = high.saturating_sub(step).max(low);
+                if is_below(probe) {
+                    low = probe + 1;
+                    break;
+                }
+                high = probe;
+                step = step.saturating_mul(2);
+            }
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match is_below(middle) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
 }
 
 /// The slope, with 32 fraction bits, that gives the narrowest residuals. Their spread is a convex

@@ -412,7 +412,7 @@ impl Directory {
             Form::Fenced { .. } => return 0,
         };
         let blocks = self.blocks.saturating_sub(units);
-        let below = blocks_below(first_ranks, blocks, rank);
+        let below = first_ranks.count_below(blocks, rank);
         if below < blocks && first_ranks.value(below) == rank {
             return units + below;
         }
@@ -436,47 +436,6 @@ impl Directory {
         };
         size_of::<Directory>() + columns + size_of_val(&*self.thresholds)
     }
-}
-
-/// The number of the first `blocks` blocks that start below `rank`: a guess by the line, then a
-/// galloping search.
-fn blocks_below(first_ranks: &Column, blocks: u64, rank: u64) -> u64 {
-    let is_below = |block: u64| first_ranks.value(block) < rank;
-    let guess = first_ranks.guess(rank).min(blocks);
-    let (mut low, mut high, mut step) = (0, blocks, 1);
-    // Everything before `low` is below the rank; `high` and everything after it is not.
-    if guess < blocks && is_below(guess) {
-        low = guess + 1;
-        while low < high {
-            let probe = low.saturating_add(step - 1).min(high - 1);
-            if !is_below(probe) {
-                high = probe;
-                break;
-            }
-            low = probe + 1;
-            step = step.saturating_mul(2);
-        }
-    } else {
-        high = guess;
-        while low < high {
-            let probe = high.saturating_sub(step).max(low);
-            if is_below(probe) {
-                low = probe + 1;
-                break;
-            }
-            high = probe;
-            step = step.saturating_mul(2);
-        }
-    }
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is_below(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
 
 /// Checks the counts of blocks, ranks and entries against each other and against the block area, which
