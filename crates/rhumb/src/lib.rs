@@ -66,7 +66,7 @@ pub use options::{
     Preset, TableSpec, TierForm, TierSpec, Tuner,
 };
 pub use rhumb_index::IndexSpec;
-pub use tune::{FormStats, TunerStats};
+pub use tune::{FormStats, ModelStats, TunerStats};
 
 /// Runs the examples of the README.
 #[cfg(doctest)]

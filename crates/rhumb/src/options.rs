@@ -90,8 +90,8 @@ pub struct Options {
     pub index: rhumb_index::IndexSpec,
     /// The layout of new tables. Default: blocks of about 4 KiB, placed by the model, 10 filter bits, tables of 64 MiB.
     pub table: TableSpec,
-    /// Whether the store chooses the index of new tables and how they are cut, beginning with those. Default:
-    /// [`Tuner::Off`].
+    /// Whether the store chooses the index of new tables and how they are cut, beginning with those, or learns models of tables
+    /// beside their index. Default: [`Tuner::Off`].
     pub tuner: Tuner,
     /// How levels grow. Default: leveled, ratio 10 over a level 1 of 256 MiB.
     pub levels: Levels,

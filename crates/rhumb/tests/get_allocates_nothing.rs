@@ -20,10 +20,11 @@ fn key(number: u64) -> [u8; 24] {
 #[test]
 fn a_warm_get_allocates_nothing() {
     for table in ["partition=predicted", "partition=entries(8)"] {
-        for tuner in ["off", "cost"] {
+        for (tuner, index) in [("off", "plr"), ("cost", "plr"), ("bourbon:wait=0ms", "fp")] {
             check(Options {
                 table: table.parse().unwrap(),
                 tuner: tuner.parse().unwrap(),
+                index: index.parse().unwrap(),
                 ..Options::in_memory()
             });
         }
@@ -43,6 +44,15 @@ fn check(options: Options) {
     store(&mut (0..KEYS).step_by(7));
     db.flush().unwrap();
     store(&mut (0..KEYS).step_by(91));
+    // Models are learned of all tables first.
+    let models = || {
+        db.settle();
+        db.stats().unwrap().keyspaces[0].tuner.as_ref()?.models
+    };
+    while models().is_some_and(|models| models.waiting > 0) {
+        std::thread::yield_now();
+    }
+    assert!(models().is_none_or(|models| models.tables >= 2));
 
     let read = |from: u64| {
         let before = allocations();

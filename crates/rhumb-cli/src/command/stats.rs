@@ -1,7 +1,9 @@
 //! `rhumb stats`
 
 use clap::Args;
-use rhumb::{FormStats, KeyspaceStats, ReadStats, ScanStats, Stats, TunerStats, WriteStats};
+use rhumb::{
+    FormStats, KeyspaceStats, ModelStats, ReadStats, ScanStats, Stats, TunerStats, WriteStats,
+};
 use serde_json::{Value, json};
 
 use crate::arguments::Store;
@@ -106,6 +108,21 @@ fn tuner_json(tuner: &TunerStats) -> Value {
         "episodes": tuner.episodes,
         "device": tuner.device,
         "failure": tuner.failure,
+        "models": tuner.models.as_ref().map(models_json),
+    })
+}
+
+fn models_json(models: &ModelStats) -> Value {
+    json!({
+        "waiting": models.waiting,
+        "not_worth": models.not_worth,
+        "modelled": models.modelled,
+        "failed": models.failed,
+        "tables": models.tables,
+        "bytes": models.bytes,
+        "learned": models.learned,
+        "learning_seconds": models.learning_time.as_secs_f64(),
+        "look_ups": models.look_ups,
     })
 }
 

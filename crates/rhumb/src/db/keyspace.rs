@@ -141,14 +141,14 @@ impl Keyspace {
         self.check()?;
         let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
         lookup.probe_as(store.options.levels.compaction.tier());
-        let tuner = self.state.tuner();
-        let sampled = tuner.filter(|_| store.reads.samples_next());
+        let tuned = self.state.tuned();
+        let sampled = tuned.filter(|_| store.reads.samples_next());
         lookup.time_for(sampled);
         let mut source = BlockSource::new(true);
         let found = lookup.run(&view, &mut source)?;
         store.reads.count(lookup.sources, &source.trace);
-        if let Some(tuner) = sampled {
-            tuner.note_get(&source.trace);
+        if let Some(tuned) = sampled {
+            tuned.note_get(&source.trace);
         }
         let value = match resolved {
             true => lookup.resolve(&view, self.state.id, found)?,

@@ -20,7 +20,7 @@ use crate::fs::{FileLock, FileSystem};
 use crate::options::{Options, Partition, TableSpec};
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{HazardSlots, Mutex, OwnLines, Rank, Ranked, lock};
-use crate::tune::Chooser;
+use crate::tune::{Chooser, Learner, Tuned};
 use crate::version::{Files, KeyspaceState, Manifest, State};
 
 /// One keyspace of an open store. Aligned, so that the count of references, which every batch changes, lies in
@@ -43,7 +43,7 @@ pub(super) struct OpenKeyspace {
     /// may.
     log_values: AtomicU32,
     /// Chooses the form of new tables, if the store does.
-    tuner: Option<Box<Chooser>>,
+    tuned: Option<Box<Tuned>>,
     /// The number of groups of values; 0 for none.
     value_groups: AtomicU16,
     /// Set when the keyspace begins to be dropped, so that handles stop using it. Background work asks whether
@@ -69,8 +69,8 @@ impl OpenKeyspace {
             flush_through: AtomicU64::new(0),
             log_values: AtomicU32::new(u32::MAX),
             value_groups: AtomicU16::new(0),
-            tuner: match options.levels.compaction.tier() {
-                None => Chooser::of(options.tuner).map(Box::new),
+            tuned: match options.levels.compaction.tier() {
+                None => Tuned::of(options.tuner).map(Box::new),
                 Some(_) => None,
             },
             dropped: AtomicBool::new(false),
@@ -79,10 +79,26 @@ impl OpenKeyspace {
         keyspace
     }
 
-    /// What chooses the form of new tables, if the store does.
+    /// What looks at some of the gets.
     #[inline]
+    pub(super) fn tuned(&self) -> Option<&Tuned> {
+        self.tuned.as_deref()
+    }
+
+    /// What chooses the form of new tables, if the store does.
     pub(super) fn tuner(&self) -> Option<&Chooser> {
-        self.tuner.as_deref()
+        match self.tuned()? {
+            Tuned::Forms(chooser) => Some(chooser),
+            Tuned::Models(_) => None,
+        }
+    }
+
+    /// What learns models of tables, if the store does.
+    pub(super) fn learner(&self) -> Option<&Learner> {
+        match self.tuned()? {
+            Tuned::Models(learner) => Some(learner),
+            Tuned::Forms(_) => None,
+        }
     }
 
     /// The same, where that is the layout of new tables. What is cut by entries is for comparisons, and stays as it is.

@@ -6,6 +6,7 @@ pub(in crate::db) mod compact;
 pub(in crate::db) mod flush;
 pub(in crate::db) mod install;
 mod jobs;
+mod learning;
 mod level_models;
 pub(in crate::db) mod merges;
 mod placement;

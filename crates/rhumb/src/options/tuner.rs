@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::error::Error;
 
-/// Who chooses the index of new tables and how they are cut: the user or the store. As text `off`, `cost`, `cost:nu=0.5` or
-/// `q-learning:nu=1,seed=7,alpha=0.2,gamma=0.8`; what a text leaves out is as usual.
+/// Who chooses the index of new tables and how they are cut: the user or the store. As text `off`, `cost`, `cost:nu=0.5`,
+/// `q-learning:nu=1,seed=7,alpha=0.2,gamma=0.8` or `bourbon:wait=50ms`; what a text leaves out is as usual.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Tuner {
@@ -38,6 +39,15 @@ pub enum Tuner {
         /// The discount, 0 to 1: how much what follows an episode counts. Published: 0.8.
         gamma: f64,
     },
+    /// Bourbon's learning in the background (OSDI 2020, section 4): new tables stay as they are set, and models of those whose
+    /// own index is none, such as [fence pointers](crate::Options::index), are learned beside it, by a thread of their own.
+    /// A model is a piecewise linear regression with an error of 8, lies in memory alone, and is learned again after the next
+    /// opening. Which tables are worth it, and which first, is told by what one get in 64 took in earlier tables of the level,
+    /// with and without models; until enough is known, all are. Not for a learned tier.
+    Bourbon {
+        /// How old a table is before it may be learned, at most a day: many do not live for long.
+        wait: Duration,
+    },
 }
 
 /// Time counts for most, and of forms that are equally fast the smaller one is chosen.
@@ -46,14 +56,24 @@ const USUAL_NU: f64 = 0.9;
 const PUBLISHED_NU: f64 = 1.0;
 /// The published learning rate and discount.
 pub(crate) const PUBLISHED_RATES: (f64, f64) = (0.2, 0.8);
-const EXPECTED: &str = "off, cost, cost:nu=0.5 or q-learning:nu=1,seed=7,alpha=0.2,gamma=0.8 \
-     (nu from 0 for memory to 1 for time; alpha and gamma from 0 to 1)";
+/// Bourbon's T_wait: about as long as learning the largest tables takes.
+const PUBLISHED_WAIT: Duration = Duration::from_millis(50);
+/// Nobody learns later than after a day, and no clock ends before.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+const EXPECTED: &str = "off, cost, cost:nu=0.5, q-learning:nu=1,seed=7,alpha=0.2,gamma=0.8 \
+     (nu from 0 for memory to 1 for time; alpha and gamma from 0 to 1) or bourbon:wait=50ms";
 
 impl Tuner {
     /// An error, in the words of the code, if a value is out of its range.
     pub(crate) fn check(self) -> Result<(), Error> {
         let settings: &[(&str, f64)] = match self {
             Tuner::Off => &[],
+            Tuner::Bourbon { wait } if wait <= LONGEST_WAIT => &[],
+            Tuner::Bourbon { wait } => {
+                let message =
+                    format!("the wait of Options::tuner is {wait:?}: set it to at most a day");
+                return Err(Error::InvalidArgument(message));
+            }
             Tuner::Cost { nu } => &[("nu", nu)],
             Tuner::QLearning {
                 nu, alpha, gamma, ..
@@ -78,6 +98,9 @@ impl Tuner {
                 alpha: PUBLISHED_RATES.0,
                 gamma: PUBLISHED_RATES.1,
             },
+            "bourbon" => Tuner::Bourbon {
+                wait: PUBLISHED_WAIT,
+            },
             _ => return None,
         })
     }
@@ -90,6 +113,10 @@ impl Tuner {
             (Tuner::QLearning { seed, .. }, "seed") => *seed = value.parse().ok()?,
             (Tuner::QLearning { alpha, .. }, "alpha") => *alpha = value.parse().ok()?,
             (Tuner::QLearning { gamma, .. }, "gamma") => *gamma = value.parse().ok()?,
+            (Tuner::Bourbon { wait }, "wait") => {
+                let millis: f64 = value.strip_suffix("ms")?.parse().ok()?;
+                *wait = Duration::try_from_secs_f64(millis / 1000.0).ok()?;
+            }
             _ => return None,
         }
         Some(self)
@@ -110,6 +137,9 @@ impl fmt::Display for Tuner {
                 f,
                 "q-learning:nu={nu},seed={seed},alpha={alpha},gamma={gamma}"
             ),
+            Tuner::Bourbon { wait } => {
+                write!(f, "bourbon:wait={}ms", wait.as_micros() as f64 / 1000.0)
+            }
         }
     }
 }
@@ -146,6 +176,8 @@ mod tests {
             "cost:nu=0.9",
             "cost:nu=0",
             "q-learning:nu=0.5,seed=7,alpha=0.5,gamma=0",
+            "bourbon:wait=0ms",
+            "bourbon:wait=12.5ms",
         ] {
             assert_eq!(text.parse::<Tuner>().unwrap().to_string(), text);
         }
@@ -156,6 +188,7 @@ mod tests {
                 "q-learning:seed=3,gamma=1",
                 "q-learning:nu=1,seed=3,alpha=0.2,gamma=1",
             ),
+            ("bourbon", "bourbon:wait=50ms"),
         ] {
             assert_eq!(text.parse::<Tuner>().unwrap().to_string(), full);
         }
@@ -170,9 +203,16 @@ mod tests {
             "q-learning:alpha=1.5",
             "q-learning:gamma=-0.1",
             "off:nu=1",
+            "bourbon:wait=5",
+            "bourbon:wait=-5ms",
+            "bourbon:wait=1e12ms",
+            "bourbon:nu=1",
         ] {
             let error = text.parse::<Tuner>().unwrap_err().to_string();
-            assert!(error.contains("off, cost, cost:nu=0.5 or"), "{error}");
+            assert!(
+                error.contains("off, cost, cost:nu=0.5, q-learning"),
+                "{error}"
+            );
         }
         assert!(Tuner::Cost { nu: -0.1 }.check().is_err());
     }

@@ -3,6 +3,7 @@
 pub(in crate::table) mod ahead;
 pub(in crate::table) mod cursor;
 pub(in crate::table) mod get;
+pub(in crate::table) mod learned;
 pub(in crate::table) mod likely;
 pub(in crate::table) mod load;
 pub(in crate::table) mod model;

@@ -6,12 +6,15 @@
 //!
 //! DobLIX (section III-F) tunes error bound and block size by Q-learning over tables that are written; a form that was
 //! measured need not be tried on the user's reads.
+//!
+//! Or all tables stay as they are set, and models are learned beside the indexes of some (`learning/`).
 
 mod agent;
 mod cost;
 mod file;
 mod layout;
 mod learner;
+mod learning;
 mod measure;
 mod memo;
 #[cfg(any(test, feature = "internals"))]
@@ -27,12 +30,13 @@ use std::{array, mem};
 use self::agent::Agent;
 pub(crate) use self::layout::Layout;
 use self::layout::candidates;
+pub(crate) use self::learning::{Learned, Learner, Next};
 pub(crate) use self::measure::Bench;
 use self::measure::{LEAST_ENTRIES, Sample, Trial};
 #[cfg(feature = "internals")]
 pub use self::replay::replayed_regret;
 use self::state::{Policy, State};
-pub use self::stats::{FormStats, TunerStats};
+pub use self::stats::{FormStats, ModelStats, TunerStats};
 use self::timed::Timed;
 use self::workload::{Counts, SAMPLED};
 use crate::error::Result;
@@ -40,10 +44,80 @@ use crate::options::Tuner;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::{Arc, Mutex, lock};
 use crate::table::{GetTrace, TableReader};
-use crate::version::Files;
+use crate::version::{Files, LookUp, Table};
 
 /// The most forms of which gets are timed.
 const MOST_FORMS: usize = 24;
+
+/// What a store does of its own in a keyspace so that its tables are found faster.
+#[derive(Debug)]
+pub(crate) enum Tuned {
+    /// It chooses the form of new tables,
+    Forms(Chooser),
+    /// or learns models of those that there are.
+    Models(Learner),
+}
+
+impl Tuned {
+    /// What is set; `None` if nothing is.
+    pub fn of(tuner: Tuner) -> Option<Tuned> {
+        let policy = match tuner {
+            Tuner::Off => return None,
+            Tuner::Cost { nu } => Policy::Cost { nu },
+            Tuner::QLearning {
+                nu,
+                seed,
+                alpha,
+                gamma,
+            } => Policy::of(Agent::new(nu, seed).with_rates(alpha, gamma)),
+            Tuner::Bourbon { wait } => return Some(Tuned::Models(Learner::new(wait))),
+        };
+        Some(Tuned::Forms(Chooser::new(policy)))
+    }
+
+    /// Notes what one of the gets that are looked at did in a table: `nanos` if its filter let it be searched.
+    pub fn note_table(&self, table: &Table, look_up: LookUp, nanos: Option<u64>) {
+        match self {
+            Tuned::Forms(chooser) => {
+                if let (Some(nanos), Some(reader)) = (nanos, table.open_reader()) {
+                    chooser.note_time(reader.layout_tag(), nanos, look_up.has_read);
+                }
+            }
+            Tuned::Models(_) => {
+                let Some(look_ups) = table.look_ups() else {
+                    return;
+                };
+                match nanos {
+                    Some(nanos) => look_ups.note(look_up, nanos),
+                    None => look_ups.note_filtered(look_up.by_model),
+                }
+            }
+        }
+    }
+
+    /// Notes what one of the gets that are looked at did in all.
+    pub fn note_get(&self, trace: &GetTrace) {
+        if let Tuned::Forms(chooser) = self {
+            chooser.note_get(trace);
+        }
+    }
+
+    /// What it knows.
+    pub fn stats(&self) -> TunerStats {
+        match self {
+            Tuned::Forms(chooser) => chooser.stats(),
+            Tuned::Models(learner) => {
+                let (models, failure) = learner.stats();
+                TunerStats {
+                    is_on: true,
+                    models: Some(models),
+                    failure,
+                    ..TunerStats::default()
+                }
+            }
+        }
+    }
+}
 
 /// The tuner of a keyspace.
 #[derive(Debug)]
@@ -57,24 +131,13 @@ pub(crate) struct Chooser {
 }
 
 impl Chooser {
-    /// A tuner as it is set; `None` if none is.
-    pub fn of(tuner: Tuner) -> Option<Chooser> {
-        let policy = match tuner {
-            Tuner::Off => return None,
-            Tuner::Cost { nu } => Policy::Cost { nu },
-            Tuner::QLearning {
-                nu,
-                seed,
-                alpha,
-                gamma,
-            } => Policy::of(Agent::new(nu, seed).with_rates(alpha, gamma)),
-        };
-        Some(Chooser {
+    fn new(policy: Policy) -> Chooser {
+        Chooser {
             counts: Counts::default(),
             timed: array::from_fn(|_| Timed::default()),
             state: Mutex::new(State::new(policy)),
             saving: Mutex::new(()),
-        })
+        }
     }
 
     /// Takes over what the tuner of a keyspace remembers. What cannot be read is measured again.
@@ -111,7 +174,7 @@ impl Chooser {
     }
 
     /// Counts a get that is looked at, and stands for [`SAMPLED`].
-    pub fn note_get(&self, trace: &GetTrace) {
+    fn note_get(&self, trace: &GetTrace) {
         self.counts.note_get(trace, SAMPLED);
     }
 
@@ -126,7 +189,7 @@ impl Chooser {
     }
 
     /// Notes what a get took in a table of the form with a tag, behind its filter.
-    pub fn note_time(&self, tag: u64, nanos: u64, has_read: bool) {
+    fn note_time(&self, tag: u64, nanos: u64, has_read: bool) {
         let mut timed = self.timed.iter();
         if let Some(timed) = timed.find(|timed| tag != 0 && timed.tag.load(Relaxed) == tag) {
             timed.note(nanos, has_read);
@@ -178,7 +241,7 @@ impl Chooser {
     }
 
     /// What it knows.
-    pub fn stats(&self) -> TunerStats {
+    fn stats(&self) -> TunerStats {
         lock(&self.state).stats()
     }
 }

@@ -203,6 +203,7 @@ impl State {
         });
         TunerStats {
             is_on: true,
+            models: None,
             forms: forms.collect(),
             present: self.present,
             measured: self.measured,

@@ -1,5 +1,7 @@
 //! What a tuner tells of itself.
 
+use std::time::Duration;
+
 #[cfg(doc)]
 use crate::Tuner;
 
@@ -22,6 +24,34 @@ pub struct TunerStats {
     pub episodes: u64,
     /// How many nanoseconds longer than in samples reads took in tables, which is the device's part; if enough were timed.
     pub device: Option<f64>,
+    /// What [`Tuner::Bourbon`] learned; `None` for others.
+    pub models: Option<ModelStats>,
+}
+
+/// What [`Tuner::Bourbon`] learned, in the order in which a table goes through it. All but the last three figures
+/// tell of the tables that there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelStats {
+    /// Tables that are younger than they have to be, or whose turn has not come.
+    pub waiting: u64,
+    /// Tables that would cost more to learn than models have saved in others of their level.
+    pub not_worth: u64,
+    /// Tables whose own index is a model.
+    pub modelled: u64,
+    /// Tables that could not be learned.
+    pub failed: u64,
+    /// Tables that have a learned model.
+    pub tables: u64,
+    /// The memory of the learned models in bytes, which [`KeyspaceStats::index_bytes`](crate::KeyspaceStats::index_bytes)
+    /// counts too.
+    pub bytes: u64,
+    /// How many tables were learned since the store was opened,
+    pub learned: u64,
+    /// and in what time.
+    pub learning_time: Duration,
+    /// How many look-ups of gets in tables were answered by learned models, estimated from one get in 64.
+    pub look_ups: u64,
 }
 
 /// What a tuner knows of one form of tables. Times are nanoseconds, in a sample of a table.

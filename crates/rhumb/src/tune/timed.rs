@@ -2,27 +2,16 @@
 
 use super::cost::Costs;
 use crate::sync::atomic::AtomicU64;
-use crate::sync::atomic::Ordering::Relaxed;
+use crate::version::Times;
 
 /// Timed gets in tables of one form: those that found their block in the cache, and those that read it.
 #[derive(Debug, Default)]
 pub(super) struct Timed {
     /// The tag of the form, 0 for none.
     pub tag: AtomicU64,
-    cached: Sum,
-    read: Sum,
+    cached: Times,
+    read: Times,
 }
-
-/// Times of gets. The mean is that of their logarithms: one get that another process interrupted for milliseconds counts for
-/// little among thousands of nanoseconds.
-#[derive(Debug, Default)]
-struct Sum {
-    gets: AtomicU64,
-    /// The sum of the logarithms to base 2, in parts of [`PARTS`].
-    logarithms: AtomicU64,
-}
-
-const PARTS: f64 = 1024.0;
 
 /// Fewer timed gets than these say nothing.
 const LEAST: u64 = 64;
@@ -38,30 +27,6 @@ pub(super) struct Seen {
     pub device: Option<f64>,
 }
 
-impl Sum {
-    fn note(&self, nanos: u64) {
-        let logarithm = (nanos.max(1) as f64).log2() * PARTS;
-        self.gets.fetch_add(1, Relaxed);
-        self.logarithms.fetch_add(logarithm as u64, Relaxed);
-    }
-
-    fn gets(&self) -> u64 {
-        self.gets.load(Relaxed)
-    }
-
-    /// The mean time in nanoseconds, if there are enough.
-    fn mean(&self) -> Option<f64> {
-        let (gets, logarithms) = (self.gets(), self.logarithms.load(Relaxed));
-        let mean = logarithms as f64 / gets.max(1) as f64 / PARTS;
-        (gets >= LEAST).then(|| mean.exp2())
-    }
-
-    fn clear(&self) {
-        self.gets.store(0, Relaxed);
-        self.logarithms.store(0, Relaxed);
-    }
-}
-
 impl Timed {
     /// Notes a get.
     pub fn note(&self, nanos: u64, has_read: bool) {
@@ -73,22 +38,22 @@ impl Timed {
 
     /// What was seen since it was cleared, of a form with these costs.
     pub fn seen(&self, costs: &Costs) -> Seen {
-        let cached = self.cached.mean().filter(|_| costs.cached_get > 0.0);
+        let cached = self.cached.mean(LEAST).filter(|_| costs.cached_get > 0.0);
         Seen {
             gets: self.cached.gets() + self.read.gets(),
             ratio: cached.map(|nanos| nanos / costs.cached_get),
             device: self
                 .read
-                .mean()
+                .mean(LEAST)
                 .map(|nanos| (nanos - costs.uncached_get).max(0.0)),
         }
     }
 
     /// Begins again with those of which there were enough.
     pub fn clear_enough(&self) {
-        for sum in [&self.cached, &self.read] {
-            if sum.gets() >= LEAST {
-                sum.clear();
+        for times in [&self.cached, &self.read] {
+            if times.gets() >= LEAST {
+                times.clear();
             }
         }
     }

@@ -192,6 +192,11 @@ impl FileRef {
         self.files.path(self.kind, self.number)
     }
 
+    /// Whether no manifest names the file any more.
+    pub fn is_obsolete(&self) -> bool {
+        self.obsolete.load(Ordering::Relaxed)
+    }
+
     /// Marks the file as named by no manifest any more.
     pub fn mark_obsolete(&self) {
         // The reference count of the `Arc` that owns this orders this before the drop.
@@ -201,7 +206,7 @@ impl FileRef {
 
 impl Drop for FileRef {
     fn drop(&mut self) {
-        if self.obsolete.load(Ordering::Relaxed) {
+        if self.is_obsolete() {
             self.files.discard(self.kind, self.number);
         }
     }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
 use crate::options::Granularity;
-use crate::sync::{Arc, Opened};
+use crate::sync::{Arc, OnceLock, Opened};
 use crate::table::TableReader;
 use crate::version::files::FileRef;
-use crate::version::{Files, TableMeta};
+use crate::version::{Files, LookUps, TableMeta};
 
 /// A table, shared by all versions of the levels that hold it. When the last reference to an
 /// obsolete table is dropped, its file becomes garbage.
@@ -20,6 +20,8 @@ pub(crate) struct Table {
     pub share_apart: f64,
     file: FileRef,
     reader: Opened<Arc<TableReader>>,
+    /// What gets do in it, once somebody wants to know.
+    look_ups: OnceLock<Arc<LookUps>>,
 }
 
 impl Table {
@@ -30,7 +32,18 @@ impl Table {
             file: FileRef::new(files, FileKind::Table, meta.number),
             meta,
             reader: Opened::default(),
+            look_ups: OnceLock::new(),
         }
+    }
+
+    /// What gets do in it, from the first call on.
+    pub fn follow(&self) -> &Arc<LookUps> {
+        self.look_ups.get_or_init(Arc::default)
+    }
+
+    /// The same, if somebody wants to know.
+    pub fn look_ups(&self) -> Option<&LookUps> {
+        self.look_ups.get().map(|look_ups| &**look_ups)
     }
 
     /// The path of its file.
@@ -86,6 +99,11 @@ impl Table {
     #[inline]
     pub fn open_reader(&self) -> Option<&Arc<TableReader>> {
         self.reader.get()
+    }
+
+    /// Whether no manifest names the table any more.
+    pub fn is_obsolete(&self) -> bool {
+        self.file.is_obsolete()
     }
 
     /// Marks the table as named by no manifest any more.

@@ -125,7 +125,7 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
         over_provision_percent: choices.pick(&[0, 10, 30, u32::MAX]),
         access: choices.pick(&[Access::Buffered, Access::Direct]),
         tuner: choices
-            .pick(&["off", "cost", "q-learning"])
+            .pick(&["off", "cost", "q-learning", "bourbon:wait=0ms"])
             .parse()
             .unwrap(),
         ..base.clone()

@@ -12,8 +12,8 @@ use crate::options::TierSpec;
 #[cfg(feature = "internals")]
 use crate::table::TimedGet;
 use crate::table::{Asked, BlockSource, NumberCache, TableReader, hash_key};
-use crate::tune::Chooser;
-use crate::version::{InRun, LEVELS, Table};
+use crate::tune::Tuned;
+use crate::version::{InRun, LEVELS, LookUp, Table};
 
 use super::above::AboveFilter;
 use super::view::View;
@@ -33,7 +33,7 @@ pub(in crate::db) struct Lookup<'a> {
     /// Whether the learned tier is asked while what stands above it is searched.
     concurrent: bool,
     /// Wants to know how long it takes in each table.
-    tuner: Option<&'a Chooser>,
+    tuned: Option<&'a Tuned>,
     /// Where it looked, and where the answer came from.
     pub(in crate::db) sources: Sources,
 }
@@ -66,7 +66,7 @@ impl<'a> Lookup<'a> {
             covered: 0,
             is_filtered: false,
             concurrent: false,
-            tuner: None,
+            tuned: None,
             sources: Sources::default(),
         }
     }
@@ -79,8 +79,8 @@ impl<'a> Lookup<'a> {
 
     /// Tells a tuner how long the look-up takes in each table, and what it does there.
     #[inline]
-    pub(in crate::db) fn time_for(&mut self, tuner: Option<&'a Chooser>) {
-        self.tuner = tuner;
+    pub(in crate::db) fn time_for(&mut self, tuned: Option<&'a Tuned>) {
+        self.tuned = tuned;
     }
 
     /// Looks the key up. Returns the value or the pointer to it ([`Lookup::resolve`]), or `None` if it has no
@@ -253,8 +253,8 @@ impl<'a> Lookup<'a> {
         source: &mut BlockSource,
         likely: bool,
     ) -> Result<()> {
-        if let Some(tuner) = self.tuner {
-            return self.ask_table_for(tuner, table, source, likely);
+        if let Some(tuned) = self.tuned {
+            return self.ask_table_for(tuned, table, source, likely);
         }
         let asked = self.asked(table, likely);
         self.ask_table_by(&table, |reader, lookup| {
@@ -262,25 +262,29 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// Asks one table, and tells a tuner how long it takes, if the filter lets it be searched.
+    /// Asks one table, and tells a tuner how long it takes.
     #[cold]
     #[inline(never)]
     fn ask_table_for(
         &mut self,
-        tuner: &Chooser,
+        tuned: &Tuned,
         table: InRun<'_>,
         source: &mut BlockSource,
         likely: bool,
     ) -> Result<()> {
         let asked = self.asked(table, likely);
         self.ask_table_by(&table, |reader, lookup| {
+            let by_model = asked.slice.is_none() && reader.is_learned();
             let (before, started) = (source.trace, Instant::now());
             let found = reader.get(&asked, &mut lookup.numbers, source);
             let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            if source.trace.filter_negative == before.filter_negative {
-                let has_read = source.trace.blocks_read > before.blocks_read;
-                tuner.note_time(reader.layout_tag(), nanos, has_read);
-            }
+            let is_searched = source.trace.filter_negative == before.filter_negative;
+            let look_up = LookUp {
+                serves: matches!(found, Ok(Some(_))),
+                by_model,
+                has_read: source.trace.blocks_read > before.blocks_read,
+            };
+            tuned.note_table(&table, look_up, is_searched.then_some(nanos));
             found
         })
     }

@@ -32,8 +32,8 @@ impl Store {
                 options => options?,
             };
             let mut stats = measure_keyspace(keyspace, options, tier)?;
-            stats.tuner = match keyspace.tuner() {
-                Some(tuner) => Some(tuner.stats()),
+            stats.tuner = match keyspace.tuned() {
+                Some(tuned) => Some(tuned.stats()),
                 None => remembered(&self.files, keyspace.id),
             };
             keyspaces.push(stats);

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{KeyspaceStats, LevelStats, OrderStats, ReadStats, ScanStats, Stats, WriteStats};
 use crate::options::KeyspaceOptions;
-use crate::tune::TunerStats;
+use crate::tune::{ModelStats, TunerStats};
 
 /// Readable text of several lines: the levels of each keyspace as a table, the memory in use, and the
 /// counters that are not zero; without a line end after the last. The text may change from one version to the next.
@@ -140,6 +140,9 @@ fn write_order(order: &OrderStats, f: &mut Formatter<'_>) -> fmt::Result {
 
 /// What a tuner chose, and from what.
 fn write_tuner(tuner: &TunerStats, f: &mut Formatter<'_>) -> fmt::Result {
+    if let Some(models) = &tuner.models {
+        return write_models(models, tuner.failure.as_deref(), f);
+    }
     let measured = match tuner.episodes {
         0 => format!("measured {}", Counted(tuner.measured, "time")),
         episodes => format!("{} of an agent", Counted(episodes, "episode")),
@@ -192,6 +195,31 @@ fn write_tuner(tuner: &TunerStats, f: &mut Formatter<'_>) -> fmt::Result {
         )?;
     }
     Ok(())
+}
+
+/// What was learned beside the indexes of tables.
+fn write_models(models: &ModelStats, failure: Option<&str>, f: &mut Formatter<'_>) -> fmt::Result {
+    writeln!(
+        f,
+        "  tuner: models of {} ({}), {} waiting, {} not worth it, {} with models of their own; {} learned in {:.1?}, \
+         about {} answered",
+        Counted(models.tables, "table"),
+        Bytes(models.bytes),
+        Count(models.waiting),
+        Count(models.not_worth),
+        Count(models.modelled),
+        Count(models.learned),
+        models.learning_time,
+        Counted(models.look_ups, "look-up"),
+    )?;
+    match failure {
+        Some(failure) => writeln!(
+            f,
+            "  tuner: {} cannot be learned, the last one since {failure}",
+            Counted(models.failed, "table"),
+        ),
+        None => Ok(()),
+    }
 }
 
 /// One line a level, in columns that are as wide as they need to be.

@@ -1,5 +1,5 @@
-//! The threads behind an open store: one flushes, one ends logs, the others do all other jobs and delete
-//! garbage.
+//! The threads behind an open store: one flushes, one ends logs, one may learn models, the others do all other jobs
+//! and delete garbage.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::db::store::Store;
 use crate::error::{Error, Result};
-use crate::options::Options;
+use crate::options::{Options, Tuner};
 use crate::sync::atomic::Ordering;
 
 /// The most threads that are started for compactions: more of them would wait for the disk and for
@@ -28,6 +28,8 @@ pub(in crate::db) enum Crew {
     Log,
     /// Everything that may take long.
     Merge,
+    /// Models of tables, which nobody waits for.
+    Learn,
 }
 
 impl Crew {
@@ -36,6 +38,7 @@ impl Crew {
             Crew::Flush => "rhumb-flush",
             Crew::Log => "rhumb-log",
             Crew::Merge => "rhumb-compact",
+            Crew::Learn => "rhumb-learn",
         }
     }
 
@@ -44,6 +47,10 @@ impl Crew {
     fn threads(self, options: &Options) -> usize {
         match (self, options.compaction_threads) {
             (Crew::Flush | Crew::Log, _) => 1,
+            (Crew::Learn, _) => {
+                let learns = matches!(options.tuner, Tuner::Bourbon { .. });
+                usize::from(learns && options.levels.compaction.tier().is_none())
+            }
             (Crew::Merge, 0) => {
                 let cores = std::thread::available_parallelism().map_or(1, usize::from);
                 cores.saturating_sub(1).clamp(1, MOST_COMPACTION_THREADS)
@@ -58,6 +65,8 @@ impl Crew {
 pub(super) enum Round {
     Worked,
     Nothing,
+    /// Nothing before so much time has passed.
+    NothingFor(Duration),
     /// Nothing now, but replaced views are still read, and no signal will tell when they are not.
     ViewsAreRead,
 }
@@ -68,7 +77,7 @@ pub(super) enum Round {
 /// If the operating system cannot start a thread.
 pub(in crate::db) fn start(store: &Arc<Store>) -> Result<Vec<JoinHandle<()>>> {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
-    let crews = [Crew::Flush, Crew::Log, Crew::Merge].into_iter();
+    let crews = [Crew::Flush, Crew::Log, Crew::Merge, Crew::Learn].into_iter();
     for crew in crews.flat_map(|crew| std::iter::repeat_n(crew, crew.threads(&store.options))) {
         let own = store.clone();
         let thread = std::thread::Builder::new().name(crew.thread_name().to_string());
@@ -94,6 +103,9 @@ impl Store {
                 true => Round::Worked,
                 false => Round::Nothing,
             });
+        }
+        if crew == Crew::Learn {
+            return self.learn_next();
         }
         // The other threads may be busy for long, and every flush replaces views.
         let freed = self.free_views();
@@ -126,6 +138,9 @@ fn work(store: &Store, crew: Crew) {
             Ok(Round::Worked) => {}
             Ok(Round::Nothing) => {
                 signals.wait_for_change(seen, None);
+            }
+            Ok(Round::NothingFor(time)) => {
+                signals.wait_for_change(seen, Some(time));
             }
             Ok(Round::ViewsAreRead) => {
                 look = match signals.wait_for_change(seen, Some(look)) {

@@ -19,7 +19,7 @@ use crate::sync::lock;
 use crate::version::{LEVELS, Levels};
 
 /// The longest sleep of a merge, after which it looks whether it still has to wait.
-const LONGEST_NAP: Duration = Duration::from_millis(10);
+pub(super) const LONGEST_NAP: Duration = Duration::from_millis(10);
 
 impl Store {
     /// Flushes, and merges the tables that may hold keys of a range down to the last level with tables, into

@@ -97,8 +97,8 @@ impl Store {
         for keyspace in self.keyspaces.load().values() {
             let jobs = running.get(keyspace.id).unwrap_or(&none);
             match crew {
-                // The log belongs to no keyspace.
-                Crew::Log => {}
+                // The log belongs to no keyspace, and learning stands behind all jobs.
+                Crew::Log | Crew::Learn => {}
                 Crew::Flush => due.extend(self.due_flush(keyspace, jobs)),
                 Crew::Merge => {
                     let (mut draining, mut victims) = (jobs.draining, jobs.victims.clone());

@@ -68,6 +68,12 @@ impl Running {
         self.keyspaces.get(&keyspace)
     }
 
+    /// Whether a flush or a merge runs.
+    pub(in crate::db) fn is_busy(&self) -> bool {
+        let mut keyspaces = self.keyspaces.values();
+        keyspaces.any(|jobs| jobs.flushing || !jobs.claims.is_empty())
+    }
+
     fn forget_idle(&mut self) {
         self.keyspaces.retain(|_, jobs| !jobs.is_idle());
     }

@@ -43,13 +43,14 @@ impl TableReader {
     ) -> Result<Option<Version>> {
         let (key, slice) = (asked.key, asked.slice);
         source.trace.tables_probed += 1;
-        let ahead = match asked.likely {
-            true => {
+        let ahead = match (asked.likely, self.learned_for(slice)) {
+            (true, Some(learned)) => Some(learned.expected(key, numbers)),
+            (true, None) => {
                 let finder = self.finder(slice)?;
                 let needs_number = finder.model.index.needs_number();
                 needs_number.then(|| self.expected_by(finder, key, numbers))
             }
-            false => None,
+            (false, _) => None,
         };
         if let Some(filter) = &self.filter {
             if !filter.may_contain(asked.hash) {

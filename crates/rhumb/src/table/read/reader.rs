@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rhumb_index::{Index, IndexError, KeyMap, registry};
 
+use super::learned::Learned;
 use super::likely::LikelyRows;
 use super::model::Model;
 use crate::entry::varint::Reader;
@@ -12,7 +13,7 @@ use crate::entry::{MAX_SEQUENCE, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
 use crate::fs::{Access, FileSystem, ReadFile, ops};
 use crate::memory::{BlockCache, FrameSlots};
-use crate::sync::Opened;
+use crate::sync::{OnceLock, Opened};
 use crate::table::form::damage::Damage;
 use crate::table::form::directory::Directory;
 use crate::table::form::filter::Filter;
@@ -53,6 +54,8 @@ pub(crate) struct TableReader {
     pub(in crate::table) directory: Directory,
     /// Its own index, from when on it is needed.
     pub(in crate::table) own: Opened<Model>,
+    /// A model that was learned after the table was written, and answers in place of that.
+    pub(in crate::table) learned: OnceLock<Box<Learned>>,
     pub(in crate::table) filter: Option<Filter>,
     pub(in crate::table) range_deletes: Arc<RangeDeletes>,
     pub(in crate::table) map_number: u64,
@@ -130,6 +133,7 @@ impl TableReader {
             table_id: sections.id,
             directory: parts.directory,
             own,
+            learned: OnceLock::new(),
             filter: parts.filter,
             range_deletes: Arc::new(parts.range_deletes),
             map_number: parts.map_number,
@@ -274,7 +278,7 @@ impl TableReader {
     pub fn memory(&self) -> TableMemory {
         let own = self.own.get();
         TableMemory {
-            index: own.map_or(0, |own| own.index.size_in_bytes()),
+            index: own.map_or(0, |own| own.index.size_in_bytes()) + self.learned_bytes(),
             directory: self.directory.bytes(),
             filter: self.filter.as_ref().map_or(0, Filter::bytes),
             key_map: own.map_or(0, Model::map_bytes),

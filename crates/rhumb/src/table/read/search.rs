@@ -65,6 +65,16 @@ pub(in crate::table) struct Expected {
 }
 
 impl Expected {
+    /// In the blocks of a window of ranks, including the last one.
+    pub(super) fn in_window((first, last): (u64, u64), window: Window) -> Self {
+        Expected {
+            first,
+            last,
+            slot: None,
+            ranks: u32::try_from(window.len()).unwrap_or(u32::MAX),
+        }
+    }
+
     fn slot_in(&self, block: u64) -> Option<u64> {
         self.slot.filter(|_| block == self.first)
     }
@@ -199,7 +209,7 @@ impl TableReader {
         Ok(None)
     }
 
-    /// Where the table's slice of a model, or else its own index, expects the key.
+    /// Where the table's slice of a model, or else a learned model or its own index, expects the key.
     ///
     /// # Errors
     /// If its own index is not in memory yet, and cannot be read.
@@ -210,7 +220,10 @@ impl TableReader {
         slice: Option<SliceRef<'_>>,
         numbers: &mut NumberCache,
     ) -> Result<Expected> {
-        Ok(self.expected_by(self.finder(slice)?, key, numbers))
+        match self.learned_for(slice) {
+            Some(learned) => Ok(learned.expected(key, numbers)),
+            None => Ok(self.expected_by(self.finder(slice)?, key, numbers)),
+        }
     }
 
     /// Where a model expects the key.
@@ -248,13 +261,8 @@ impl TableReader {
             Position::Block(block) => one(block.saturating_sub(finder.first_block), None),
             Position::Slot { block, slot } => one(block, Some(slot)),
             Position::Window(window) => {
-                let (first, last) = self.blocks_of_window(finder.own_ranks(window));
-                Expected {
-                    first,
-                    last,
-                    slot: None,
-                    ranks: u32::try_from(window.len()).unwrap_or(u32::MAX),
-                }
+                let blocks = self.blocks_of_window(finder.own_ranks(window));
+                Expected::in_window(blocks, window)
             }
         }
     }

@@ -7,6 +7,7 @@ mod exact;
 mod given;
 mod hostile;
 mod key_maps;
+mod learned;
 mod placed;
 mod read_ahead;
 mod round_trip;

@@ -1,0 +1,124 @@
+//! A learned model beside a table's own index: whatever it answers, gets and seeks find the same.
+
+use rand::SeedableRng;
+
+use super::*;
+use crate::entry::{Cursor, MAX_SEQUENCE};
+use crate::error::Error;
+
+/// Kinds that find keys without numbers.
+const LEARNABLE: [&str; 4] = ["fp", "fp-raw", "rss", "fp:boundary=16"];
+
+fn learn(table: &Arc<TableReader>, map: &TableSettings) -> Result<()> {
+    table.learn((map.map_number, Arc::clone(&map.map)), &mut || Ok(()))
+}
+
+fn check(table: &Arc<TableReader>, model: &Model, probes: &[Vec<u8>]) {
+    for key in probes {
+        for visible in [MAX_SEQUENCE, 50_000] {
+            let found = get(table, key, visible).unwrap();
+            assert_eq!(found, expected(model, key, visible), "{key:?}");
+        }
+        let mut cursor = table.cursor(true);
+        cursor.seek(key, MAX_SEQUENCE).unwrap();
+        let from = (key.clone(), std::cmp::Reverse(MAX_SEQUENCE));
+        let next = model.range(from..).next();
+        let here = cursor.valid().then(|| cursor.key());
+        assert_eq!(here, next.map(|((key, _), _)| &key[..]));
+    }
+}
+
+#[test]
+fn tables_with_models_answer_as_without() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    let mut learned = 0;
+    for round in 0..200 {
+        let model = random_model(&mut rng);
+        let partition = PARTITIONS[rng.random_range(0..PARTITIONS.len())];
+        let index = LEARNABLE[round % LEARNABLE.len()];
+        let spec = format!("partition={partition},filter=0");
+        let mut settings = settings(index, &spec, &model);
+        let table = TestTable::new(&settings, &model, &RangeDeletes::default());
+        let table = table.open(1 << 20).unwrap();
+        assert!(table.is_learnable(), "{index}, {partition}");
+        if rng.random_bool(0.2) {
+            // A map of other keys numbers these badly, but in order.
+            settings.map = Arc::new(KeyMapBuilder::new().build());
+        }
+        let probes = probes(&mut rng, &model, 100);
+        check(&table, &model, &probes);
+        let before = table.memory().index;
+        match learn(&table, &settings) {
+            Ok(()) => learned += 1,
+            // Too many keys share a number, and the table stays as it is.
+            Err(error) => assert!(error.to_string().contains("no model of"), "{error}"),
+        }
+        assert_eq!(table.memory().index, before + table.learned_bytes());
+        check(&table, &model, &probes);
+    }
+    assert!(learned > 100, "{learned}");
+}
+
+/// Of a model of 1,000 keys with an error of 8, mostly one block of a table is read, and never more than its window spans.
+#[test]
+fn a_get_reads_the_blocks_of_the_window() {
+    let entry = |n: u64| {
+        let place = ((n * n).to_be_bytes().to_vec(), std::cmp::Reverse(1));
+        (place, (EntryKind::Put, vec![n as u8; 100]))
+    };
+    let model: Model = (0..1_000).map(entry).collect();
+    let settings = settings("fp", "partition=bytes(4096)", &model);
+    let table = TestTable::new(&settings, &model, &RangeDeletes::default());
+    let table = table.open(0).unwrap();
+    learn(&table, &settings).unwrap();
+    let mut read = 0;
+    for (key, _) in model.keys() {
+        let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
+        let found = table.get(&asked(key, MAX_SEQUENCE), &mut numbers, &mut source);
+        assert!(found.unwrap().is_some());
+        assert!((1..=18).contains(&source.trace.window_ranks));
+        assert!(source.trace.blocks_read <= 2, "{:?}", source.trace);
+        read += source.trace.blocks_read;
+    }
+    assert!(read < 1_400, "{read}");
+}
+
+#[test]
+fn models_are_not_learned_of_tables_that_have_one() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    let model = random_model(&mut rng);
+    for partition in ["predicted(5)", "entries(7)"] {
+        let settings = settings("plr", &format!("partition={partition}"), &model);
+        let test = TestTable::new(&settings, &model, &RangeDeletes::default());
+        let fell_back = !test.fallback().is_empty();
+        assert_eq!(test.open(0).unwrap().is_learnable(), fell_back);
+    }
+}
+
+/// It stops where it is told to, at a block that is damaged, and leaves the table as it was.
+#[test]
+fn learning_that_fails_changes_nothing() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    let model = loop {
+        let model = random_model(&mut rng);
+        if model.len() > 100 {
+            break model;
+        }
+    };
+    let settings = settings("fp", "partition=bytes(512)", &model);
+    let test = TestTable::new(&settings, &model, &RangeDeletes::default());
+    let table = test.open(0).unwrap();
+    let map = (settings.map_number, Arc::clone(&settings.map));
+    let stopped = table.learn(map, &mut || Err(Error::Closed));
+    assert!(matches!(stopped, Err(Error::Closed)) && !table.is_learned());
+    let mut bytes = test.bytes();
+    bytes[test.summary.sections_offset as usize / 2] ^= 1;
+    test.set_bytes(&bytes);
+    let table = test.open(0).unwrap();
+    let damaged = learn(&table, &settings);
+    assert!(
+        matches!(damaged, Err(Error::Corruption { .. })),
+        "{damaged:?}"
+    );
+    assert!(!table.is_learned());
+}
