@@ -2,7 +2,7 @@
 //! and the faults that public value logs had do not come back.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod kit_values;
+use crate::kit_values;
 
 use std::path::Path;
 

@@ -1,13 +1,11 @@
 //! What is no file stands in the place of a file of the store, or a file claims a length that was
 //! never written: opening and each tool refuse it at once, by name and kind, and change nothing.
-#![cfg(unix)]
 // A broken expectation is a failed test.
 #![allow(clippy::unwrap_used)]
 
-mod damage;
-mod kit_watchdog;
-#[path = "kit_mutation/special.rs"]
-mod special;
+use crate::damage;
+use crate::kit_watchdog;
+use crate::special;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -2,8 +2,8 @@
 // A broken expectation is a failed test.
 #![allow(clippy::unwrap_used)]
 
-mod damage;
-mod kit_watchdog;
+use crate::damage;
+use crate::kit_watchdog;
 
 use std::fs;
 use std::path::Path;

@@ -8,7 +8,7 @@
     reason = "all of it is test code"
 )]
 
-mod kit;
+use crate::kit;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! may be another one at each opening.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod kit_values;
+use crate::kit_values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -7,7 +7,7 @@
     reason = "all of it is test code"
 )]
 
-mod kit;
+use crate::kit;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

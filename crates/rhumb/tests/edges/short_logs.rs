@@ -2,7 +2,7 @@
 // A broken expectation is a failed test.
 #![allow(clippy::unwrap_used)]
 
-mod damage;
+use crate::damage;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! How many calls it takes to read values that lie apart from their keys: of 20,000 keys, or of `RHUMB_KEYS`.
 #![allow(clippy::unwrap_used)]
 
-mod kit_values;
+use crate::kit_values;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};

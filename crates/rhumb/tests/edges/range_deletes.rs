@@ -7,7 +7,7 @@
     reason = "all of it is test code"
 )]
 
-mod kit;
+use crate::kit;
 
 use kit::small;
 use rhumb::{Db, Options, WriteBatch};

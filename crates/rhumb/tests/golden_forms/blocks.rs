@@ -14,7 +14,7 @@
 )]
 
 #[allow(dead_code, reason = "this test uses a part of it")]
-mod golden;
+use crate::golden;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,0 +1,20 @@
+//! Files that earlier builds wrote are read as they were, and written anew to the byte.
+//!
+//! One program, since each costs seconds to link.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    reason = "all of it is test code"
+)]
+
+#[path = "../golden/mod.rs"]
+mod golden;
+
+mod blocks;
+mod files;
+mod ingested;
+mod options;
+mod tables;
+mod values;
