@@ -234,6 +234,7 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
             let preset: Preset = value.parse()?;
             settings.index = preset.index();
             settings.table.partition = preset.partition();
+            settings.tuner = preset.tuner().unwrap_or(settings.tuner);
         }
         "index" => {
             settings.index = value.parse().map_err(|error| Error::index(&value, error))?;

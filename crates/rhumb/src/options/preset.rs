@@ -1,16 +1,17 @@
-//! Published forms of tables by their names.
+//! Published systems by their names.
 
 use std::fmt;
 use std::str::FromStr;
 
 use rhumb_index::IndexSpec;
 
-use super::{Options, Partition};
+use super::{Options, Partition, Tuner};
 use crate::error::Error;
 
-/// A published form of tables: an index, and how it is cut into blocks. As text `doblix`, `bourbon`, `tridentkv` or
-/// `rocksdb-like`. It is a way to write [`Options::index`] and [`TableSpec::partition`](crate::TableSpec::partition), and nothing
-/// of it is kept: what is set behind it counts.
+/// A published system: the index of its tables, how they are cut into blocks, and who learns models beside them. As text `doblix`,
+/// `bourbon`, `tridentkv` or `rocksdb-like`. It is a way to write [`Options::index`],
+/// [`TableSpec::partition`](crate::TableSpec::partition) and [`Options::tuner`], and nothing of it is kept: what is set behind it
+/// counts.
 ///
 /// ```
 /// use rhumb::{Options, Preset};
@@ -28,8 +29,8 @@ pub enum Preset {
     /// entries. It is for keys of up to 8 bytes behind what they have in common. For others set the index `rss:over=keys` behind
     /// it, the paper's string tree (section III-D).
     Doblix,
-    /// Bourbon (section 4.1): lines over the keys of each table, wrong by at most 8 entries, and blocks of 4 KiB. Tables
-    /// have their lines from the first on.
+    /// Bourbon (section 4): tables of fences and blocks of 4 KiB, and lines that are learned behind writes where they pay
+    /// ([`Tuner::Bourbon`]). For tables that have such lines from the first on, set the index `plr:boundary=18` behind it.
     Bourbon,
     /// TridentKV (as DobLIX shows it in Figure 2c): a recursive model of two stages with 1,000 leaves for each
     /// table predicts the block of a key. A block is for 56 entries, which take 4 KiB if they have 8 + 64 bytes; for those of
@@ -61,8 +62,7 @@ impl Preset {
     const fn index_text(self) -> &'static str {
         match self {
             Preset::Doblix => "pla:error=128",
-            // Boundary 18 is an error of 8 to both sides.
-            Preset::Bourbon => "plr:boundary=18",
+            Preset::Bourbon => "fp",
             Preset::TridentKv => "rmi:leaves=1000",
             Preset::RocksdbLike => "fp-raw",
         }
@@ -82,14 +82,23 @@ impl Preset {
             Preset::TridentKv => Partition::Predicted(56),
         }
     }
+
+    /// Who learns models beside its tables, if somebody does.
+    pub fn tuner(self) -> Option<Tuner> {
+        match self {
+            Preset::Bourbon => Some(Tuner::bourbon()),
+            _ => None,
+        }
+    }
 }
 
 impl Options {
-    /// These options with the index and the cut of a published form. All others stay.
+    /// These options with the index and the cut of a published system, and its learner if it has one. All others stay.
     #[must_use]
     pub fn with_preset(mut self, preset: Preset) -> Self {
         self.index = preset.index();
         self.table.partition = preset.partition();
+        self.tuner = preset.tuner().unwrap_or(self.tuner);
         self
     }
 }
@@ -141,6 +150,8 @@ mod tests {
             assert_eq!(options.index, preset.index());
             let table = format!("partition={},filter=3,size=1MiB", preset.partition());
             assert_eq!(options.table, table.parse().unwrap());
+            let learns = matches!(options.tuner, Tuner::Bourbon { .. });
+            assert_eq!(learns, preset == Preset::Bourbon);
         }
     }
 }

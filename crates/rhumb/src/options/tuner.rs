@@ -87,6 +87,13 @@ impl Tuner {
         })
     }
 
+    /// Bourbon's, as published.
+    pub(super) const fn bourbon() -> Tuner {
+        Tuner::Bourbon {
+            wait: PUBLISHED_WAIT,
+        }
+    }
+
     /// The tuner of a name, as it usually is.
     fn named(name: &str) -> Option<Tuner> {
         Some(match name {
@@ -98,9 +105,7 @@ impl Tuner {
                 alpha: PUBLISHED_RATES.0,
                 gamma: PUBLISHED_RATES.1,
             },
-            "bourbon" => Tuner::Bourbon {
-                wait: PUBLISHED_WAIT,
-            },
+            "bourbon" => Tuner::bourbon(),
             _ => return None,
         })
     }

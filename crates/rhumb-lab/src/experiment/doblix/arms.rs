@@ -39,7 +39,10 @@ const ARMS: [Arm; 7] = [
     // Models in the tables from the first on, not learned behind them. Keys are integers, as published.
     Arm {
         texts: None,
-        ..arm("bourbon", "rhumb preset=bourbon")
+        ..arm(
+            "bourbon",
+            "rhumb index=plr:boundary=18 partition=bytes(4096)",
+        )
     },
     arm("rocksdb-like", "rhumb preset=rocksdb-like"),
     arm("rocksdb", "rocksdb"),
