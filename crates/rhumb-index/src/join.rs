@@ -24,13 +24,14 @@ pub struct Joined<'a> {
 }
 
 /// The byte form of a model (of the kind `plr`) over the keys of all `tables`, whose ranks follow each other. Windows hold at
-/// most `boundary` ranks, or as many as those of the widest model, if that is more.
+/// most `boundary` ranks, or as many as those of the widest model, if that is more, and two beside where a piece of a spline is
+/// kept as it is.
 ///
 /// Takes time and memory for the pieces of the models, whatever the number of keys.
 ///
 /// # Errors
 /// [`IndexError::Unfit`] if a model has no [bands](Index::bands), if the numbers of a table do not follow those of the table before, or
-/// if there are 2^32 keys or more.
+/// if there are 2^32 keys or more, or a window would hold more than 1,024.
 ///
 /// ```
 /// use rhumb_index::{Joined, Probe, Position, join, registry};
@@ -92,8 +93,13 @@ fn pieces(tables: &[Joined<'_>]) -> Result<Vec<Piece>, IndexError> {
     let mut first_rank = 0;
     for table in tables {
         let bands = table.index.bands();
-        let covered: u64 = bands.iter().map(|band| band.ranks).sum();
-        if covered != table.index.extent() {
+        let mut covered = 0u64;
+        let follow = bands.iter().all(|band| {
+            let is_next = band.first_rank == covered && band.slope.is_finite() && band.slope >= 0.0;
+            covered = covered.saturating_add(band.ranks);
+            is_next && band.ranks > 0 && band.offset.is_finite()
+        });
+        if !follow || covered != table.index.extent() {
             return Err(unfit("a model is not made of straight pieces: use its own"));
         }
         let begins = pieces.len();

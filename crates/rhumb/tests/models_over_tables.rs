@@ -173,11 +173,10 @@ fn joined_models_answer_as_tables_do_while_merges_replace_some() {
             seed,
         );
         let (tables, used) = in_models(&stats);
-        assert_eq!(
-            tables > 20 && used > 100,
-            is_joined,
-            "{tables} tables, {used} probes"
-        );
+        match is_joined {
+            true => assert!(tables > 20 && used > 100, "{tables} tables, {used} probes"),
+            false => assert_eq!((tables, used), (0, 0)),
+        }
     }
 }
 
@@ -190,6 +189,8 @@ fn trained(disk: &MemoryFileSystem, layout: (&str, &str)) -> Options {
         },
         // Where values are moved, single tables change, and a model is made again in the background.
         over_provision_percent: u32::MAX,
+        // Two threads that have nothing to do may both find a model that was lost.
+        compaction_threads: 3,
         ..options
     }
 }
@@ -242,11 +243,10 @@ fn trained_models_answer_as_tables_do_while_merges_replace_them() {
             seed,
         );
         let (tables, used) = in_models(&stats);
-        assert_eq!(
-            tables > 20 && used > 100,
-            is_trained,
-            "{tables} tables, {used} probes"
-        );
+        match is_trained {
+            true => assert!(tables > 20 && used > 100, "{tables} tables, {used} probes"),
+            false => assert_eq!((tables, used), (0, 0)),
+        }
     }
 }
 

@@ -169,6 +169,10 @@ fn damaged_models_are_joined_or_refused() {
         let mut builder = registry::builder(&spec.parse().unwrap()).unwrap();
         builder.push_numbers(&numbers).unwrap();
         let form = builder.finish().unwrap();
+        let mut builder = registry::builder(&spec.parse().unwrap()).unwrap();
+        let behind: Vec<u64> = (2_000..3_000u64).map(|i| i * i * 1_000).collect();
+        builder.push_numbers(&behind).unwrap();
+        let next = builder.finish().unwrap();
         for _ in 0..3_000 {
             let mut form = form.clone();
             let at = random.below(form.len() as u64) as usize;
@@ -177,7 +181,10 @@ fn damaged_models_are_joined_or_refused() {
                 continue;
             };
             let last = *numbers.last().unwrap();
-            let tables = [(index, last)];
+            let tables = [
+                (index, last),
+                (registry::open(next.clone()).unwrap(), u64::MAX),
+            ];
             for boundary in [4, 64, 1024] {
                 if let Ok(level) = joined(&tables, boundary) {
                     let window = level.window(random.below(last));

@@ -247,8 +247,8 @@ pub struct WriteStats {
     pub direct_placements: u64,
     /// The number of tables moved down, by one level or several, without being rewritten.
     pub trivial_moves: u64,
-    /// The number of tables for which flushes and merges made a model over several, each time one was made, and how long
-    /// that took ([`Levels::granularity`](crate::Levels::granularity)).
+    /// The number of tables for which merges made or trained a model over several, each time one was made, and how long
+    /// that took, which is part of `compaction_time` where it was trained ([`Levels::granularity`](crate::Levels::granularity)).
     pub modelled_tables: u64,
     /// The time of that.
     pub model_time: Duration,

@@ -137,10 +137,15 @@ impl Run {
             .map_or(0, |models| models.make(&self.tables))
     }
 
-    /// Whether it should have a trained model and has none, and nobody has tried to train it since.
-    pub fn has_lost_model(&self) -> bool {
+    /// Whether it should have a trained model and has none, and the caller is the one who shall train it again.
+    pub fn claim_lost_model(&self) -> bool {
         let models = self.models.as_ref();
-        models.is_some_and(|models| models.is_lost(&self.tables))
+        models.is_some_and(|models| models.claim(&self.tables))
+    }
+
+    /// Lets somebody else train it.
+    pub fn unclaim_lost_model(&self) {
+        self.models.iter().for_each(RunModels::unclaim);
     }
 
     /// Uses a trained model that was written since.
@@ -150,10 +155,10 @@ impl Run {
         }
     }
 
-    /// The memory that models over several of the tables take.
+    /// The memory that models over several of the tables take which are there.
     pub fn model_memory(&self) -> ModelMemory {
         let models = self.models.as_ref();
-        models.map_or(ModelMemory::default(), |models| models.memory(&self.tables))
+        models.map_or(ModelMemory::default(), RunModels::memory)
     }
 
     /// The table with a file number.

@@ -115,7 +115,7 @@ impl Store {
         }
         Ok(match self.do_most_urgent(crew)? {
             true => Round::Worked,
-            false if crew == Crew::Merge && self.renew_level_models()? => Round::Worked,
+            false if crew == Crew::Merge && self.renew_level_models_idly()? => Round::Worked,
             false if freed || crew != Crew::Flush => Round::Nothing,
             false => Round::ViewsAreRead,
         })

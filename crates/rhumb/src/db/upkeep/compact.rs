@@ -13,7 +13,7 @@ use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::Pressure;
 use crate::entry::is_behind;
 use crate::error::{Error, Result};
-use crate::options::{Compaction, TierSpec};
+use crate::options::{Compaction, Granularity, TierSpec};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{LEVELS, Levels};
@@ -198,6 +198,7 @@ impl Store {
                 w.compaction_write_time += Counters::time(&counters.write_nanos);
             }
         })?;
+        self.make_models(keyspace);
         self.remember_tuning(keyspace);
         Ok(())
     }
@@ -236,10 +237,20 @@ impl Store {
     /// Trains a model of what a merge has written, if the store has such models. It can do without one.
     fn train_model(&self, context: &Context<'_>, outcome: &Outcome, levels: &Levels) {
         let started = Instant::now();
-        if let Ok(true) = compaction::train_merged(context, outcome, levels) {
-            self.writes.update(|writes| {
-                writes.modelled_tables += outcome.made().count() as u64;
-                writes.model_time += started.elapsed();
+        let _ = compaction::train_merged(context, outcome, levels);
+        if self.options.levels.granularity == Granularity::Trained {
+            self.writes.update(|w| w.model_time += started.elapsed());
+        }
+    }
+
+    /// Makes the models over several tables that a merge made necessary, so that no reader has to.
+    fn make_models(&self, keyspace: &OpenKeyspace) {
+        let (started, levels) = (Instant::now(), keyspace.view.load().levels.clone());
+        let tables = levels.make_models();
+        if tables > 0 {
+            self.writes.update(|w| {
+                w.modelled_tables += tables;
+                w.model_time += started.elapsed();
             });
         }
     }

@@ -2,7 +2,6 @@
 //! readers second.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::compaction::Outcome;
 use crate::db::read::view::{CurrentView, FlushedMemtable};
@@ -97,29 +96,12 @@ impl Store {
             return Err(e);
         }
         self.writes.update(count);
-        let levels = catalog.state.keyspaces.get(&keyspace.id);
-        let levels = levels.map(|state| Arc::clone(&state.levels));
-        if let Some(levels) = &levels {
-            show(&keyspace.view, Arc::clone(levels));
+        if let Some(state) = catalog.state.keyspaces.get(&keyspace.id) {
+            show(&keyspace.view, Arc::clone(&state.levels));
         }
         drop(catalog);
-        if let Some(levels) = levels {
-            self.make_models(&levels);
-        }
         self.update_pressure();
         Ok(())
-    }
-
-    /// Makes the models over several tables that new tables need.
-    fn make_models(&self, levels: &Levels) {
-        let started = Instant::now();
-        let tables = levels.make_models();
-        if tables > 0 {
-            self.writes.update(|writes| {
-                writes.modelled_tables += tables;
-                writes.model_time += started.elapsed();
-            });
-        }
     }
 
     /// Makes an edit durable and applies it. A manifest that broke (on a full disk), grew long, or is of

@@ -4,12 +4,35 @@ use std::sync::Arc;
 
 use crate::compaction::Counters;
 use crate::db::store::{OpenKeyspace, Store};
+use crate::db::write::pressure::Pressure;
 use crate::error::{Error, Result};
-use crate::options::Granularity;
+use crate::options::{Compaction, Granularity};
 use crate::version::{Run, train};
 
+/// How it ended to train a model again.
+enum Trained {
+    /// It is written.
+    Yes,
+    /// It could not be trained: its tables have indexes of their own.
+    No,
+    /// Something else was more urgent.
+    Later,
+}
+
 impl Store {
-    /// Trains a model whose file was not there, damaged, or of other tables. Returns whether one was.
+    /// Trains a lost model while nothing else is to be done. Only where a merge writes a level whole: elsewhere each merge of a few
+    /// tables would have all of them read again. Returns whether it was tried.
+    ///
+    /// # Errors
+    /// If the store closes.
+    pub(super) fn renew_level_models_idly(&self) -> Result<bool> {
+        match self.options.levels.compaction {
+            Compaction::FullLevel => self.renew_level_models(),
+            _ => Ok(false),
+        }
+    }
+
+    /// Trains a model whose file was not there, damaged, or of other tables. Returns whether it was tried.
     ///
     /// # Errors
     /// If the store closes.
@@ -19,34 +42,48 @@ impl Store {
         }
         for keyspace in self.keyspaces.load().values() {
             let levels = keyspace.view.load().levels.clone();
-            if let Some((_, run)) = levels.all_runs().find(|(_, run)| run.has_lost_model()) {
-                let trained = self.train_again(keyspace, run);
-                if matches!(trained, Err(Error::Closed)) {
-                    return trained;
-                }
-                // If it could not be trained, it is not tried again: its tables have indexes of their own.
-                run.renew_model();
-                let trained = matches!(trained, Ok(true));
-                self.writes
-                    .update(|w| w.renewed_models += u64::from(trained));
-                return Ok(true);
+            let mut runs = levels.all_runs();
+            if let Some((_, run)) = runs.find(|(_, run)| run.claim_lost_model()) {
+                return match self.train_again(keyspace, run)? {
+                    Trained::Yes => {
+                        run.renew_model();
+                        self.writes.update(|w| w.renewed_models += 1);
+                        Ok(true)
+                    }
+                    Trained::No => Ok(true),
+                    Trained::Later => {
+                        run.unclaim_lost_model();
+                        Ok(false)
+                    }
+                };
             }
         }
         Ok(false)
     }
 
-    /// Trains a model over a run, unless that changes meanwhile.
-    fn train_again(&self, keyspace: &OpenKeyspace, run: &Arc<Run>) -> Result<bool> {
-        self.with_context(keyspace, &Counters::default(), &|_| {}, |context| {
+    /// Whether writers wait for merges.
+    fn is_pressed(&self) -> bool {
+        !matches!(self.scheduler.signals.pressure(), Pressure::None)
+    }
+
+    /// Trains a model over a run, unless that changes meanwhile, or writers wait for merges.
+    fn train_again(&self, keyspace: &OpenKeyspace, run: &Arc<Run>) -> Result<Trained> {
+        let trained = self.with_context(keyspace, &Counters::default(), &|_| {}, |context| {
             let go_on = || {
                 let levels = keyspace.view.load().levels.clone();
-                let mut runs = levels.all_runs();
-                match runs.any(|(_, now)| Arc::ptr_eq(now, run)) {
+                let is_there = levels.all_runs().any(|(_, now)| Arc::ptr_eq(now, run));
+                match is_there && !self.is_pressed() {
                     true => (context.go_on)(),
                     false => Err(Error::NoSuchKeyspace(keyspace.name.clone())),
                 }
             };
             train(&self.files, run.tables(), context.index, &go_on)
-        })
+        });
+        match trained {
+            Err(Error::Closed) => Err(Error::Closed),
+            Ok(true) => Ok(Trained::Yes),
+            Err(Error::NoSuchKeyspace(_)) if self.is_pressed() => Ok(Trained::Later),
+            _ => Ok(Trained::No),
+        }
     }
 }

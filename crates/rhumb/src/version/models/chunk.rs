@@ -20,7 +20,7 @@ pub(super) struct Chunk {
     slices: Opened<Option<Slices>>,
     /// A trained model in place of one that was lost.
     renewed: OnceLock<Slices>,
-    /// Whether it was tried to renew it.
+    /// Whether somebody tries to renew it, or has tried.
     is_tried: AtomicBool,
 }
 
@@ -37,9 +37,9 @@ impl Chunk {
         }
     }
 
-    /// Whether both are of exactly the same tables.
-    pub fn is_of_the_same(&self, other: &Chunk) -> bool {
-        (self.tables, self.granularity) == (other.tables, other.granularity)
+    /// What tells it from chunks of other tables.
+    pub fn tables(&self) -> u64 {
+        self.tables
     }
 
     /// The slices of its tables, if there is a model. The first caller makes the models.
@@ -64,22 +64,30 @@ impl Chunk {
         }
     }
 
+    /// Whether somebody has asked for the models.
     pub fn is_made(&self) -> bool {
         self.slices.get().is_some()
     }
 
-    /// Whether there is no model, and nobody has tried to renew it.
-    pub fn is_lost(&self, tables: &[Arc<Table>]) -> bool {
-        self.slices(|| tables).is_none() && !self.is_tried.load(Ordering::Relaxed)
+    /// The slices that are in memory.
+    pub fn made(&self) -> Option<&Slices> {
+        self.slices.get()?.as_ref().or(self.renewed.get())
+    }
+
+    /// Whether there is no model, and the caller is the one who shall try to renew it.
+    pub fn claim(&self, tables: &[Arc<Table>]) -> bool {
+        self.slices(|| tables).is_none() && !self.is_tried.swap(true, Ordering::Relaxed)
+    }
+
+    /// Lets somebody else try.
+    pub fn unclaim(&self) {
+        self.is_tried.store(false, Ordering::Relaxed);
     }
 
     /// Uses a model that was written since.
     pub fn renew(&self, tables: &[Arc<Table>]) {
-        if self.is_lost(tables) {
-            self.is_tried.store(true, Ordering::Relaxed);
-            if let Some(slices) = file::load(tables) {
-                self.renewed.get_or_init(|| slices);
-            }
+        if let Some(slices) = file::load(tables) {
+            self.renewed.get_or_init(|| slices);
         }
     }
 }

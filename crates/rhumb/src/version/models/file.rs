@@ -15,7 +15,7 @@ use crate::version::{Files, Table};
 const MAGIC: &[u8; 8] = b"rhumbLEV";
 const VERSION: u32 = 1;
 
-/// Writes the model of some tables, durably.
+/// Writes the model of some tables. It is not synced: a torn one is refused.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -42,10 +42,12 @@ pub(super) fn save(
     let name = names::level_model_name(first.meta.number);
     let (fs, path) = (&*files.fs, files.dir.join(name));
     ops::if_found(ops::remove(fs, &path))?;
-    let file = ops::create(fs, &path)?;
-    ops::write_all(&*file, &path, &bytes)?;
-    ops::sync(&*file, &path)?;
-    ops::sync_dir(fs, &files.dir)
+    let written = ops::create(fs, &path).and_then(|file| ops::write_all(&*file, &path, &bytes));
+    if written.is_err() {
+        // On a full disk, part of one would be in the way.
+        let _ = ops::remove(fs, &path);
+    }
+    written
 }
 
 /// The slices of the model of exactly these tables; `None` if there is no sound one.
@@ -84,8 +86,8 @@ fn decode(bytes: &[u8], tables: &[Arc<Table>]) -> Option<(Model, Vec<Extent>)> {
     let rows = rows?;
     let index = registry::open(reader.rest().to_vec()).ok()?;
     let extent = match index.widest_window() {
-        0 => rows.iter().map(|row| row.blocks).sum::<u64>(),
-        _ => rows.iter().map(|row| row.ranks).sum(),
+        0 => total(&rows, |row| row.blocks),
+        _ => total(&rows, |row| row.ranks),
     };
     if index.extent() != extent {
         return None;
@@ -102,15 +104,15 @@ fn decode(bytes: &[u8], tables: &[Arc<Table>]) -> Option<(Model, Vec<Extent>)> {
     Some((model, rows))
 }
 
-/// What the model has of a table, if it is this one.
+fn total(rows: &[Extent], of: fn(&Extent) -> u64) -> u64 {
+    rows.iter().map(of).fold(0, u64::saturating_add)
+}
+
+/// What the model has of a table, if it is this one. The table is not opened for it.
 fn take_row(from: &mut Reader<'_>, table: &Table) -> Option<Extent> {
     let is_this = from.u64()? == table.meta.number && from.u64()? == table.meta.table_id;
     let (ranks, blocks) = (from.u64()?, from.u64()?);
-    let reader = table.reader().ok()?;
-    let fits = (ranks == 0 || Some(ranks) == reader.ranks())
-        && (blocks == 0 || blocks == reader.blocks())
-        && !(reader.is_placed() && blocks > 0);
-    (is_this && fits).then_some(Extent { ranks, blocks })
+    is_this.then_some(Extent { ranks, blocks })
 }
 
 /// The key map of a number: each table whose index needs one has it.

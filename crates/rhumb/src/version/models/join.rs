@@ -60,7 +60,7 @@ impl Part {
     }
 }
 
-/// The model joined from those of neighbouring tables; `None` if there is nothing to join.
+/// The model joined from those of neighbouring tables; `None` if there is nothing to join, or nothing to save by it.
 fn joined(group: &[&Part], boundary: u32) -> Option<Model> {
     let first = group.first().filter(|_| group.len() > 1)?;
     let tables: Vec<Joined<'_>> = group
@@ -71,6 +71,13 @@ fn joined(group: &[&Part], boundary: u32) -> Option<Model> {
         })
         .collect();
     let index = registry::open(join(&tables, boundary.into()).ok()?).ok()?;
+    let own: usize = group
+        .iter()
+        .map(|part| part.model.index.size_in_bytes())
+        .sum();
+    if index.size_in_bytes() >= own {
+        return None;
+    }
     Some(Model {
         index,
         map: first.model.map.clone(),

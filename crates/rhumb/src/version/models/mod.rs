@@ -16,11 +16,14 @@ mod join;
 mod slices;
 mod training;
 
+use std::collections::BTreeMap;
+
 use crate::options::Granularity;
 use crate::sync::Arc;
 use crate::table::SliceRef;
 use crate::version::Table;
 use chunk::Chunk;
+use slices::Slices;
 
 pub(crate) use training::train;
 
@@ -58,11 +61,12 @@ impl RunModels {
             return None;
         }
         let is_joined = matches!(granularity, Granularity::Joined { .. });
+        let known = before.iter().flat_map(|before| &before.chunks);
+        let known: BTreeMap<_, _> = known.map(|chunk| (chunk.tables(), chunk)).collect();
         let (mut chunks, mut starts) = (Vec::new(), vec![0]);
         for own in tables.chunk_by(|_, next| !(is_joined && begins_chunk(next))) {
             let chunk = Chunk::new(own, granularity);
-            let mut known = before.iter().flat_map(|before| &before.chunks);
-            let same = known.find(|known| known.is_of_the_same(&chunk)).cloned();
+            let same = known.get(&chunk.tables()).map(|chunk| Arc::clone(chunk));
             chunks.push(same.unwrap_or_else(|| Arc::new(chunk)));
             let start = starts.last().copied().unwrap_or(0);
             starts.push(start + own.len() as u32);
@@ -103,14 +107,19 @@ impl RunModels {
     /// Makes all models that are not there yet, so that no reader has to wait for them. Returns of how many tables.
     pub fn make(&self, tables: &[Arc<Table>]) -> u64 {
         let missing = self.chunks(tables).filter(|(chunk, _)| !chunk.is_made());
-        let made = missing.map(|(chunk, own)| chunk.slices(|| own).map_or(0, |_| own.len() as u64));
-        made.sum()
+        let made = missing.filter_map(|(chunk, own)| chunk.slices(|| own));
+        made.map(Slices::count).sum()
     }
 
-    /// Whether the file of a trained model was not there, or not sound, or of other tables, and nobody has tried to train it
-    /// since.
-    pub fn is_lost(&self, tables: &[Arc<Table>]) -> bool {
-        self.chunks(tables).any(|(chunk, own)| chunk.is_lost(own))
+    /// Whether the file of a trained model was not there, or not sound, or of other tables, and the caller is the one who shall train
+    /// it again.
+    pub fn claim(&self, tables: &[Arc<Table>]) -> bool {
+        self.chunks(tables).any(|(chunk, own)| chunk.claim(own))
+    }
+
+    /// Lets somebody else train it.
+    pub fn unclaim(&self) {
+        self.chunks.iter().for_each(|chunk| chunk.unclaim());
     }
 
     /// Uses a trained model that was written since.
@@ -119,15 +128,15 @@ impl RunModels {
             .for_each(|(chunk, own)| chunk.renew(own));
     }
 
-    /// The memory that the models take.
-    pub fn memory(&self, tables: &[Arc<Table>]) -> ModelMemory {
+    /// The memory that the models take which are there.
+    pub fn memory(&self) -> ModelMemory {
         let mut memory = ModelMemory {
             index: size_of_val(&*self.starts) + size_of_val(&*self.chunks),
             ..ModelMemory::default()
         };
-        for (chunk, own) in self.chunks(tables) {
+        for chunk in &self.chunks {
             memory.index += size_of::<Chunk>();
-            if let Some(slices) = chunk.slices(|| own) {
+            if let Some(slices) = chunk.made() {
                 slices.add_memory(&mut memory);
             }
         }

@@ -66,9 +66,14 @@ impl Slices {
         })
     }
 
+    /// The number of tables that have one.
+    pub fn count(&self) -> u64 {
+        self.bases.iter().filter(|base| **base != NONE).count() as u64
+    }
+
     /// Adds the memory that they take.
     pub fn add_memory(&self, memory: &mut ModelMemory) {
-        memory.tables += self.bases.iter().filter(|base| **base != NONE).count() as u64;
+        memory.tables += self.count();
         memory.index += size_of_val(&*self.bases) + size_of_val(&*self.models);
         for (_, model) in &self.models {
             memory.index += size_of::<Model>() + model.index.size_in_bytes();

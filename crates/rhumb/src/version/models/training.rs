@@ -79,7 +79,9 @@ fn row_of(table: &Table, spec: &IndexSpec, map_number: u64) -> Result<Extent> {
         Answers::Blocks => spec.promised_window().is_some(),
     };
     let ranks = reader.ranks();
-    if reader.is_placed() || table.meta.map_number != map_number {
+    // The keys of one that fell back would make the whole model unfit.
+    let is_unfit = spec.kind().needs_number && reader.fell_back();
+    if reader.is_placed() || is_unfit || table.meta.map_number != map_number {
         return Ok(Extent::default());
     }
     if answers_with_ranks && ranks.is_none() {
