@@ -54,6 +54,8 @@ const OPERATION: f64 = 8_000.0;
 const RANGE: f64 = 20_000.0;
 /// For an operation on a slow disk, which serves some of them.
 const SLOW_OPERATION: f64 = 2e6;
+/// For a read of a device as slow as an SSD behind SATA.
+const SATA_READ: f64 = 150_000.0;
 /// For a write or a read of ingestion, on average over indexes alone and stores.
 const INGEST: f64 = 800.0;
 /// To make, open, sync and remove a store, and to open and close it for a cell.
@@ -224,6 +226,7 @@ fn of_work(planned: &Planned, size: Size, amounts: &Amounts, machine: &Machine) 
         Work::Phases(phases) | Work::PhasesOn(_, phases) => {
             let operation = match planned.work {
                 Work::PhasesOn(Medium::SlowDisk, _) => SLOW_OPERATION,
+                Work::PhasesOn(Medium::SataSsd, _) => OPERATION + SATA_READ,
                 _ => OPERATION,
             };
             let count = |phase: &super::Phase| match phase.count {

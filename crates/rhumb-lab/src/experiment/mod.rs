@@ -205,6 +205,8 @@ pub enum Medium {
     Memory,
     /// On a disk that is slow, or is made so, with little memory.
     SlowDisk,
+    /// On a device that is made as slow as an SSD behind SATA.
+    SataSsd,
 }
 
 /// Phases of ingestion one after another, as shares of the records. What is left after the first two is
@@ -330,6 +332,7 @@ impl Work {
             | Work::PhasesOn(Medium::Memory, _)
             | Work::Tuning(_) => Reading::Cached.caches(),
             Work::PhasesOn(Medium::SlowDisk, _) => Reading::Limited.caches(),
+            Work::PhasesOn(Medium::SataSsd, _) => Reading::Direct.caches(),
             Work::Environment
             | Work::ValueLogs
             | Work::Uncached

@@ -122,7 +122,7 @@ fn cells_are_measured_once_and_drawn() {
         "E-ENV", "E-PAR", "E-T1", "E-F6", "E-F8", "E-F12", "E-F14", "E-F16", "E-F17", "L-ENV",
         "L-F3", "L-F8", "L-F9", "L-T2", "L-T3", "L-T4", "L-T7", "L-F10", "L-F11", "L-T5", "L-T6",
         "B-F4", "B-F5", "B-F8", "D-ENV", "D-F1", "D-F9", "D-F11", "D-F12", "D-F13", "D-F14",
-        "D-F15", "D-ABL",
+        "D-F15", "D-ABL", "D-SATA",
     ];
     let order = some(&ids);
     let first = measure(&order, &path).unwrap();

@@ -82,6 +82,12 @@ impl DeviceLimits {
         calls_per_second: 150,
         bytes_per_second: 150_000_000,
     };
+
+    /// Those of an SSD behind SATA, for a client that waits for each read.
+    pub const SATA_SSD: DeviceLimits = DeviceLimits {
+        calls_per_second: 10_000,
+        bytes_per_second: 500_000_000,
+    };
 }
 
 impl DeviceGroup {

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use rhumb::fs::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
 
 /// The speed of a disk.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disk {
+    /// The time that each call takes besides its bytes.
+    pub call: Duration,
     /// The time before a call that does not begin where the last one ended.
     pub seek: Duration,
     /// Bytes a second.
@@ -19,16 +21,24 @@ pub struct Disk {
 impl Disk {
     /// A hard disk.
     pub const HARD: Disk = Disk {
+        call: Duration::ZERO,
         seek: Duration::from_millis(8),
         bytes_per_second: 150e6,
+    };
+
+    /// An SSD behind SATA, for a client that waits for each call.
+    pub const SATA_SSD: Disk = Disk {
+        call: Duration::from_micros(100),
+        seek: Duration::ZERO,
+        bytes_per_second: 500e6,
     };
 
     /// The time of a call.
     fn time(&self, bytes: u64, continues: bool) -> Duration {
         let transfer = Duration::from_secs_f64(bytes as f64 / self.bytes_per_second);
         match continues {
-            true => transfer,
-            false => self.seek + transfer,
+            true => self.call + transfer,
+            false => self.call + self.seek + transfer,
         }
     }
 }
@@ -57,12 +67,12 @@ struct State {
 }
 
 impl Server {
-    /// Waits until a call is done that begins at a place of a file.
-    fn serve(&self, path: &Path, at: u64, bytes: u64) {
+    /// Waits until a call is done that begins at a place of a file. What the real device takes for it is a part of the time.
+    fn serve(&self, began: Instant, path: &Path, at: u64, bytes: u64) {
         let done = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             let continues = state.head.0 == path && state.head.1 == at;
-            state.free = state.free.max(Instant::now()) + self.disk.time(bytes, continues);
+            state.free = state.free.max(began) + self.disk.time(bytes, continues);
             state.head = (path.to_path_buf(), at + bytes);
             state.free
         };
@@ -130,14 +140,16 @@ impl FileSystem for ThrottledFs {
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
+        let began = Instant::now();
         self.inner.sync_file(path)?;
-        self.server.serve(path, u64::MAX, 0);
+        self.server.serve(began, path, u64::MAX, 0);
         Ok(())
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        let began = Instant::now();
         self.inner.sync_dir(path)?;
-        self.server.serve(path, u64::MAX, 0);
+        self.server.serve(began, path, u64::MAX, 0);
         Ok(())
     }
 
@@ -156,8 +168,9 @@ struct Read {
 
 impl ReadFile for Read {
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let began = Instant::now();
         let read = self.inner.read_at(into, offset)?;
-        self.server.serve(&self.path, offset, read as u64);
+        self.server.serve(began, &self.path, offset, read as u64);
         Ok(read)
     }
 
@@ -189,9 +202,11 @@ impl WriteFile for Written {
     }
 
     fn sync(&self) -> io::Result<()> {
+        let began = Instant::now();
         let (all, synced) = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.inner.sync()?;
-        self.server.serve(&self.path, synced, all - synced.min(all));
+        self.server
+            .serve(began, &self.path, synced, all - synced.min(all));
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.1 = state.1.max(all);
         Ok(())
@@ -217,12 +232,16 @@ mod tests {
         let disk = Disk::HARD;
         assert_eq!(disk.time(150_000, true), Duration::from_millis(1));
         assert_eq!(disk.time(150_000, false), Duration::from_millis(9));
+        let disk = Disk::SATA_SSD;
+        assert_eq!(disk.time(5_000, true), Duration::from_micros(110));
+        assert_eq!(disk.time(5_000, false), Duration::from_micros(110));
     }
 
     /// A store over it holds what was written, and no sync returns before the disk has the bytes.
     #[test]
     fn a_store_waits_for_the_disk() {
         let disk = Disk {
+            call: Duration::ZERO,
             seek: Duration::from_millis(3),
             bytes_per_second: 1e9,
         };

@@ -41,8 +41,8 @@ pub struct Settings {
     pub direct: bool,
     /// Whether each write is durable before it returns.
     pub sync: bool,
-    /// Whether its file system waits as a hard disk does.
-    pub slow: bool,
+    /// The disk that its file system waits for, if it imitates one.
+    pub slow: Option<Disk>,
     /// Bytes of memory of a hybrid index of the lab; rhumb has no use for it.
     pub memory_bytes: u64,
 }
@@ -62,7 +62,7 @@ impl Default for Settings {
             over_provision_percent: options.over_provision_percent,
             direct: false,
             sync: false,
-            slow: false,
+            slow: None,
             memory_bytes: MEMORY_BYTES,
         }
     }
@@ -109,8 +109,8 @@ impl Settings {
             },
             ..Options::default()
         };
-        if self.slow {
-            let disk = ThrottledFs::new(Arc::new(OsFileSystem::new()), Disk::HARD);
+        if let Some(disk) = self.slow {
+            let disk = ThrottledFs::new(Arc::new(OsFileSystem::new()), disk);
             options.file_system = Arc::new(disk);
         }
         Ok(Db::open(directory, options)?)

@@ -6,6 +6,7 @@ mod building;
 mod forms;
 mod mixes;
 mod parts;
+mod sata;
 mod sizes;
 mod tuning;
 mod views;
@@ -13,7 +14,8 @@ mod ycsb;
 
 use super::figures::{Along, Chart, Column, Measure, Only, Split, View, column};
 use super::{
-    Amounts, Build, Count, Data, Experiment, Fill, Paper, Phase, Planned, Result, Uncached, Work,
+    Amounts, Build, Count, Data, Experiment, Fill, Medium, Paper, Phase, Planned, Result, Uncached,
+    Work,
 };
 
 pub use self::arms::protocol;
@@ -31,6 +33,7 @@ pub const PAPER: Paper = Paper {
         building::FIGURE_14,
         tuning::FIGURE_15,
         ablation::RATES,
+        sata::SLOWER_DISK,
     ],
 };
 

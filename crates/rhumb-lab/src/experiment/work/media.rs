@@ -6,7 +6,7 @@ use super::phases;
 use crate::error::{Error, Result};
 use crate::experiment::study::Study;
 use crate::experiment::{Medium, Phase};
-use crate::measure::{ControlGroup, DeviceGroup, DeviceLimits};
+use crate::measure::{ControlGroup, DeviceGroup, DeviceLimits, Disk};
 use crate::results::{Measured, Permitted};
 use crate::scratch::Scratch;
 use crate::store::{Settings, System};
@@ -18,7 +18,17 @@ use crate::store::{Settings, System};
 pub fn measure(study: &Study<'_>, medium: Medium, phases: &[Phase]) -> Result<Permitted> {
     match medium {
         Medium::Memory => in_memory(study, phases),
-        Medium::SlowDisk => on_slow_disk(study, phases),
+        Medium::SlowDisk => {
+            let disk = (DeviceLimits::HARD_DISK, Disk::HARD);
+            on_disk(study, phases, disk, with_little_memory)
+        }
+        Medium::SataSsd => {
+            let disk = (DeviceLimits::SATA_SSD, Disk::SATA_SSD);
+            on_disk(study, phases, disk, |study, phases| {
+                let measured = phases::measure(study, phases)?;
+                Ok(Ok(told(measured, false)))
+            })
+        }
     }
 }
 
@@ -63,12 +73,18 @@ const PAGE_CACHE_SHARE: f64 = 0.3;
 /// The least page cache: the memory that the store itself takes is part of it.
 const LEAST_PAGE_CACHE: u64 = 24 << 20;
 
-fn on_slow_disk(study: &Study<'_>, phases: &[Phase]) -> Result<Permitted> {
-    let group = match DeviceGroup::enter(&study.directory, DeviceLimits::HARD_DISK)? {
+/// Measures while the device has limits, or on a file system that imitates a disk.
+fn on_disk(
+    study: &Study<'_>,
+    phases: &[Phase],
+    (limits, disk): (DeviceLimits, Disk),
+    measure: impl FnOnce(&Study<'_>, &[Phase]) -> Result<Permitted>,
+) -> Result<Permitted> {
+    let group = match DeviceGroup::enter(&study.directory, limits)? {
         Ok(group) => group,
-        Err(why) => return on_imitated_disk(study, phases, why),
+        Err(why) => return on_imitated_disk(study, phases, disk, why),
     };
-    let measured = with_little_memory(study, phases);
+    let measured = measure(study, phases);
     group.leave()?;
     measured
 }
@@ -88,13 +104,18 @@ fn with_little_memory(study: &Study<'_>, phases: &[Phase]) -> Result<Permitted> 
 
 /// Only our own store can be slowed down by its file system; for others it is said why the operating system does
 /// not do it.
-fn on_imitated_disk(study: &Study<'_>, phases: &[Phase], why: String) -> Result<Permitted> {
+fn on_imitated_disk(
+    study: &Study<'_>,
+    phases: &[Phase],
+    disk: Disk,
+    why: String,
+) -> Result<Permitted> {
     let System::Rhumb(settings) = &study.build.system else {
         return Ok(Err(why));
     };
     let mut slow = study.at(study.directory.clone());
     slow.build.system = System::Rhumb(Settings {
-        slow: true,
+        slow: Some(disk),
         direct: true,
         ..settings.clone()
     });
@@ -144,14 +165,16 @@ mod tests {
     #[test]
     fn a_disk_is_imitated_for_our_own_store() {
         with_study("rhumb sync=true", |study| {
-            let measured = on_imitated_disk(study, PHASES, "no group".to_string()).unwrap();
+            let measured =
+                on_imitated_disk(study, PHASES, Disk::HARD, "no group".to_string()).unwrap();
             let measured = measured.unwrap();
             let value = |metric: &str| measured.figure(metric).unwrap().values[0];
             assert_eq!(value("imitated_disk"), 1.0);
             assert!(value("p0_insert_mean") > 0.0 && value("p1_rate") > 0.0);
         });
         with_study("rhumb+ gc=whole", |study| {
-            let refused = on_imitated_disk(study, PHASES, "no group".to_string()).unwrap();
+            let refused =
+                on_imitated_disk(study, PHASES, Disk::HARD, "no group".to_string()).unwrap();
             assert_eq!(refused.err().as_deref(), Some("no group"));
         });
     }
