@@ -1,5 +1,7 @@
 //! `rhumb stats`
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use rhumb::{
     FormStats, KeyspaceStats, ModelStats, ReadStats, ScanStats, Stats, TunerStats, WriteStats,
@@ -99,6 +101,7 @@ fn tuner_json(tuner: &TunerStats) -> Value {
             "ratio": form.ratio,
             "tables": form.tables,
             "value": form.value,
+            "actions": form.actions.iter().copied().collect::<BTreeMap<_, _>>(),
         })
     };
     json!({

@@ -176,7 +176,7 @@ fn cells_are_measured_once_and_drawn() {
         let drawn = if ids.contains(&&*figure.id) { views } else { 0 };
         // Some views need RocksDB, and agents are replayed over forms that were measured, for which these tables are too small.
         let without = match (figure.id.as_str(), cfg!(feature = "peers")) {
-            ("D-ABL", _) => 3,
+            ("D-ABL" | "D-F15", _) => 3,
             ("B-F8", false) => 3,
             ("L-F10", false) => 3,
             ("L-F8" | "L-F9" | "L-T2" | "L-T3" | "L-T4" | "L-T7", false) => 2,

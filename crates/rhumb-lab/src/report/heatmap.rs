@@ -1,7 +1,7 @@
-//! Ratios over two categories, drawn as cells with the numbers in them: the further from 1, the darker.
+//! Numbers over two categories, drawn as cells with the numbers in them.
 
 use super::markup::{Attributes, Markup, Px};
-use super::model::Heatmap;
+use super::model::{Heatmap, Shades};
 use super::number::{exact, short};
 use super::shapes::{LINE, area, name_width, text, text_width};
 
@@ -10,7 +10,7 @@ const CELL: (f64, f64) = (64.0, 26.0);
 /// A ratio never has the full colour if it is nearer to 1 than this.
 const LEAST_FACTOR: f64 = 1.5;
 
-/// Draws a heatmap. A cell whose value is no ratio, or that the rounds do not decide, has no colour.
+/// Draws a heatmap. A cell whose value is no ratio, that the rounds do not decide, or that was never learned, has no colour.
 pub fn draw(map: &Heatmap, out: &mut Markup) {
     let names = map.rows.iter().map(|name| text_width(name));
     let left = names.fold(name_width(&map.y), f64::max) + 12.0;
@@ -47,9 +47,31 @@ pub fn draw(map: &Heatmap, out: &mut Markup) {
     out.element("p", &[("class", &"omitted")], &legend(map));
 }
 
-/// The strength of the colour of a ratio, from 0 to 1: its distance from 1, equal for a half and for
-/// two, as a share of the largest distance.
-fn strength(map: &Heatmap, ratio: f64) -> f64 {
+/// The strength of the colour of a number, from 0 to 1.
+fn strength(map: &Heatmap, number: f64) -> f64 {
+    match map.shades {
+        Shades::Ratios => of_ratio(map, number),
+        Shades::Values => of_value(map, number),
+    }
+}
+
+/// The place of a value between the smallest and the largest one that have a colour.
+fn of_value(map: &Heatmap, value: f64) -> f64 {
+    let rows = map.values.iter().enumerate();
+    let all = rows.flat_map(|(row, values)| {
+        let places = values.iter().enumerate();
+        places.filter_map(move |(column, value)| value.map(|value| ((row, column), value)))
+    });
+    let drawn = all.filter(|(place, _)| !map.undecided.contains(place));
+    let bounds = (f64::INFINITY, f64::NEG_INFINITY);
+    let (least, most) = drawn.fold(bounds, |(least, most), (_, value)| {
+        (least.min(value), most.max(value))
+    });
+    ((value - least) / (most - least).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
+}
+
+/// The distance of a ratio from 1, equal for a half and for two, as a share of the largest distance.
+fn of_ratio(map: &Heatmap, ratio: f64) -> f64 {
     let all = map.values.iter().flatten().flatten();
     let distances = all.map(|ratio| ratio.ln().abs());
     let distances = distances.filter(|distance| distance.is_finite());
@@ -58,18 +80,25 @@ fn strength(map: &Heatmap, ratio: f64) -> f64 {
 }
 
 fn cells(map: &Heatmap, row: usize, (left, y, width): (f64, f64, f64), out: &mut Markup) {
+    let (undecided, missing) = match map.shades {
+        Shades::Ratios => ("undecided", "not measured"),
+        Shades::Values => ("never learned", "no choice"),
+    };
+    let can_be_drawn =
+        |value: &f64| value.is_finite() && (map.shades == Shades::Values || *value > 0.0);
     let values = map.values.get(row);
     let name = map.rows.get(row).map_or("", |name| name);
     for (column, heading) in map.columns.iter().enumerate() {
         let value = values.and_then(|values| values.get(column).copied().flatten());
-        let value = value.filter(|value| value.is_finite() && *value > 0.0);
+        let value = value.filter(can_be_drawn);
         let decided = value.filter(|_| !map.undecided.contains(&(row, column)));
         let left = left + width * column as f64;
         let place = [left + 1.0, y + 1.0, left + width - 1.0, y + CELL.1 - 1.0];
         let told = match value {
-            Some(value) if decided.is_none() => format!("{}, undecided", exact(value)),
+            Some(0.0) if decided.is_none() => undecided.to_string(),
+            Some(value) if decided.is_none() => format!("{}, {undecided}", exact(value)),
             Some(value) => exact(value),
-            None => "not measured".to_string(),
+            None => missing.to_string(),
         };
         let told = format!("{name}, {heading}: {told}");
         let class = match decided {
@@ -80,7 +109,8 @@ fn cells(map: &Heatmap, row: usize, (left, y, width): (f64, f64, f64), out: &mut
         match decided {
             Some(ratio) => {
                 let opacity = format!("{:.2}", 0.08 + 0.92 * strength(map, ratio));
-                let side = if ratio > 1.0 { "cell above" } else { "cell" };
+                let is_above = map.shades == Shades::Ratios && ratio > 1.0;
+                let side = if is_above { "cell above" } else { "cell" };
                 out.nest("g", &[("fill-opacity", &opacity)], |out| {
                     area(out, side, place, &told);
                 });
@@ -95,8 +125,9 @@ fn cells(map: &Heatmap, row: usize, (left, y, width): (f64, f64, f64), out: &mut
 
 /// The meaning of the numbers and of the colours.
 fn legend(map: &Heatmap) -> String {
-    format!(
-        "Numbers: {}. Blue: below 1; orange: above 1; no colour: the rounds do not decide.",
-        map.label
-    )
+    let colours = match map.shades {
+        Shades::Ratios => "Blue: below 1; orange: above 1; no colour: the rounds do not decide.",
+        Shades::Values => "The darker, the larger; 0 without colour: never learned; –: no choice.",
+    };
+    format!("Numbers: {}. {colours}", map.label)
 }

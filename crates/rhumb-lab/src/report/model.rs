@@ -201,7 +201,16 @@ pub struct Point {
     pub label: String,
 }
 
-/// Ratios over two categories, as colours with the numbers in them: one colour below 1, another above.
+/// What the colours of a heatmap tell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Shades {
+    /// Ratios: one colour below 1, another above, the further from 1 the darker.
+    Ratios,
+    /// Values: one colour, the larger the darker.
+    Values,
+}
+
+/// Numbers over two categories, as colours with the numbers in them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Heatmap {
     /// Its title.
@@ -214,12 +223,14 @@ pub struct Heatmap {
     pub y: String,
     /// Their names, from the top.
     pub rows: Vec<String>,
-    /// The meaning of the ratios.
+    /// What their colours tell.
+    pub shades: Shades,
+    /// The meaning of the numbers.
     pub label: String,
-    /// The ratios row by row. Cells that were not measured are `None` or missing at the end of a
+    /// The numbers row by row. Cells that were not measured are `None` or missing at the end of a
     /// row.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Rows and columns of ratios that the rounds do not decide: drawn without colour.
+    /// Rows and columns of ratios that the rounds do not decide, or of values that were never learned: drawn without colour.
     pub undecided: Vec<(usize, usize)>,
 }
 

@@ -3,7 +3,7 @@
 
 use super::model::{
     Axis, Cell, Chart, Claim, Figure, Headline, Heatmap, Mark, Marks, Multiples, Page, Panel,
-    Paper, Point, Scale, Series, Table, Verdict,
+    Paper, Point, Scale, Series, Shades, Table, Verdict,
 };
 
 const CLUSTERED: [&str; 7] = ["FP", "PLR", "FT", "PGM", "RMI", "RS", "PLEX"];
@@ -238,6 +238,7 @@ fn heatmap() -> Heatmap {
         undecided: vec![(1, 2)],
         columns: shares.clone(),
         rows: shares,
+        shades: Shades::Ratios,
         label: "trivial moves over those at K = L = 1 %".to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::model::{
     Axis, Cell, Chart, Figure, Heatmap, Marks, Multiples, Page, Panel, Paper, Point, Scale, Series,
-    Table,
+    Shades, Table,
 };
 use super::{html, sample};
 
@@ -156,6 +156,7 @@ fn ragged_heatmaps_and_tables_are_drawn() {
         columns: vec!["1".to_string(), "2".to_string()],
         y: "L".to_string(),
         rows: vec!["1".to_string(), "2".to_string()],
+        shades: Shades::Ratios,
         label: "time over fp".to_string(),
         values: vec![
             vec![Some(-f64::MAX), Some(f64::NAN), Some(1.0)],
@@ -163,9 +164,20 @@ fn ragged_heatmaps_and_tables_are_drawn() {
         ],
         undecided: vec![(1, 0)],
     };
+    let values = Heatmap {
+        shades: Shades::Values,
+        values: vec![vec![Some(-2.0), Some(-1.0)], vec![Some(0.0), None]],
+        ..heatmap.clone()
+    };
     let text = html(&page_of(Panel::Heatmap(heatmap)));
     elements(&text);
     assert_eq!(text.matches("class=\"hole\"").count(), 4);
+    let text = html(&page_of(Panel::Heatmap(values)));
+    elements(&text);
+    assert_eq!(text.matches("class=\"hole\"").count(), 2);
+    for told in ["2, 1: never learned", "2, 2: no choice", "0.08", "1.00"] {
+        assert!(text.contains(told), "{told}");
+    }
     let table = Table {
         title: "table".to_string(),
         headings: vec!["one".to_string()],

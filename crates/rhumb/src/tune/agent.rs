@@ -33,6 +33,9 @@ pub(super) const EPISODE_TABLES: u64 = 20;
 /// Steps along the two axes.
 const ACTIONS: [(isize, isize); 5] = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)];
 
+/// Their names.
+const ACTION_NAMES: [&str; ACTIONS.len()] = ["stay", "next", "previous", "larger", "smaller"];
+
 /// The first and the least probability of a random action, and what a step leaves of it.
 const EPSILON: (f64, f64) = (0.99, 0.02);
 const EPSILON_DECAY: f64 = 0.95;
@@ -207,6 +210,17 @@ impl Agent {
     pub fn value(&self, state: usize) -> f64 {
         let actions = self.learned.q.get(state).into_iter().flatten();
         actions.copied().fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// What is learned of each action of a state, by its name: 0 before it was tried; none for one that leads beyond an edge or to
+    /// blocks that are no choice.
+    pub fn actions(&self, state: usize) -> Vec<(&'static str, Option<f64>)> {
+        let q = self.learned.q.get(state).into_iter().flatten();
+        let values = q.enumerate().map(|(action, value)| {
+            let is_allowed = self.reached(state, action).is_some();
+            is_allowed.then_some(*value)
+        });
+        ACTION_NAMES.into_iter().zip(values).collect()
     }
 
     /// Learns from what was measured of each state, in any order and with figures that are off by up to a share of `spread`;
@@ -405,6 +419,17 @@ mod tests {
             assert!(agent.state() % 4 <= 1 && agent.state() < STATES);
             agent.step(curve()[agent.state()]);
         }
+        let names = |state, is_allowed| -> Vec<&str> {
+            let actions = agent.actions(state).into_iter();
+            let fitting = actions.filter(|(_, value)| value.is_some() == is_allowed);
+            fitting.map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(0, false), ["previous", "smaller"]);
+        assert_eq!(
+            names(STATES - SIZES + 1, true),
+            ["stay", "previous", "smaller"]
+        );
+        assert!(agent.actions(STATES).is_empty());
         for state in 0..STATES {
             assert!(Agent::layout(state).is_some());
         }

@@ -66,8 +66,12 @@ impl Learner {
 
     /// What the agent learned of a form, if it is one of its own.
     pub fn value(&self, layout: &Layout) -> Option<f64> {
-        let state = (0..STATES).find(|state| Agent::layout(*state).as_ref() == Some(layout))?;
-        Some(self.agent.value(state))
+        Some(self.agent.value(state(layout)?))
+    }
+
+    /// What the agent learned of each action in a form of its own; nothing for others.
+    pub fn actions(&self, layout: &Layout) -> Vec<(&'static str, Option<f64>)> {
+        state(layout).map_or(Vec::new(), |state| self.agent.actions(state))
     }
 
     /// Counts a table that begins: trains the agent before the first one. `scans` were made since the last one. Returns the place
@@ -182,6 +186,11 @@ pub(super) fn curve(of: impl Fn(&Layout) -> Option<(Episode, f64)>) -> Option<Cu
     let reads = states.iter().take(SIZES).map(|(_, read)| *read);
     let costs: Vec<Episode> = states.iter().map(|(cost, _)| *cost).collect();
     Some((costs.try_into().ok()?, reads.collect()))
+}
+
+/// The state of a form.
+fn state(layout: &Layout) -> Option<usize> {
+    (0..STATES).find(|state| Agent::layout(*state).as_ref() == Some(layout))
 }
 
 /// The place of the form of a state.

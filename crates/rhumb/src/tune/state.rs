@@ -187,6 +187,10 @@ impl State {
 
     /// What it tells of itself.
     pub fn stats(&self) -> TunerStats {
+        let learner = match &self.policy {
+            Policy::Cost { .. } => None,
+            Policy::Agent(learner) => Some(learner),
+        };
         let forms = self.known.iter().map(|known| FormStats {
             form: known.layout.to_string(),
             cached_get: known.costs.cached_get,
@@ -196,10 +200,8 @@ impl State {
             memory: known.costs.memory,
             ratio: known.ratio,
             tables: known.tables,
-            value: match &self.policy {
-                Policy::Cost { .. } => None,
-                Policy::Agent(learner) => learner.value(&known.layout),
-            },
+            value: learner.and_then(|learner| learner.value(&known.layout)),
+            actions: learner.map_or(Vec::new(), |learner| learner.actions(&known.layout)),
         });
         TunerStats {
             is_on: true,
@@ -208,10 +210,7 @@ impl State {
             present: self.present,
             measured: self.measured,
             failure: self.failure.clone().or_else(|| self.forgotten.clone()),
-            episodes: match &self.policy {
-                Policy::Cost { .. } => 0,
-                Policy::Agent(learner) => learner.episodes(),
-            },
+            episodes: learner.map_or(0, |learner| learner.episodes()),
             device: self.device,
         }
     }

@@ -76,4 +76,6 @@ pub struct FormStats {
     pub tables: u64,
     /// What the agent of [`Tuner::QLearning`] learned of this form: the largest value of an action in its state.
     pub value: Option<f64>,
+    /// What it learned of each action there, by name: a value, 0 before the action was tried; none where it may not be taken.
+    pub actions: Vec<(&'static str, Option<f64>)>,
 }

@@ -4,6 +4,7 @@ mod ablation;
 mod arms;
 mod building;
 mod forms;
+mod learned;
 mod mixes;
 mod parts;
 mod sata;

@@ -2,6 +2,7 @@
 
 use super::arms::is_brief;
 use super::forms::{fixed, tuners};
+use super::learned;
 use super::views::{Axis, bars};
 use super::{
     Along, Amounts, Chart, Experiment, Measure, Only, Planned, Result, Split, View, column,
@@ -24,7 +25,8 @@ pub const FIGURE_15: Experiment = Experiment {
              `predicted`, rhumb's default; `fp` has fence pointers over blocks of 4 KiB; the fixed settings are those of the paper, `pla-128/4K` for \
              example. Bytes are those of index and directory an entry, which tuners weigh; those of key maps stand beside in the table. \
              The paper has an estimate for 64 million keys. Where `cache` \
-             says all, the block cache holds the store. Tables are smaller than the published ones of 64 MiB. At `quick` four fixed settings, and no cache.",
+             says all, the block cache holds the store. What the agent learned of its actions, in its pre-training too, is shown as medians \
+             of the rounds, if it had the time to measure its forms. Tables are smaller than the published ones of 64 MiB. At `quick` four fixed settings, and no cache.",
     cells: over_systems,
     views: &[
         lines("Throughput over episodes", "episode_rate", RATE),
@@ -43,6 +45,9 @@ pub const FIGURE_15: Experiment = Experiment {
         )),
         states("Published settings under points", POINTS_OF_STATES),
         states("Published settings under ranges", RANGES_OF_STATES),
+        learned::UNDER_POINTS,
+        learned::UNDER_RANGES,
+        learned::OF_MEMORY,
         View::Table {
             title: "All figures",
             only: &[],

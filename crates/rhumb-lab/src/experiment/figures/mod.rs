@@ -4,7 +4,9 @@ mod charts;
 mod classes;
 mod figure;
 mod tables;
+mod values;
 
+pub use self::values::Values;
 use crate::report::model::{Marks, Panel, Scale};
 use crate::results::Cell;
 
@@ -55,6 +57,8 @@ pub enum View {
         over: Only,
         label: &'static str,
     },
+    /// Figures of the first cell in rows and columns, as colours.
+    Values(values::Values),
     /// Rows of cells, columns of figures.
     Table {
         title: &'static str,
@@ -320,6 +324,7 @@ impl View {
                 over,
                 label,
             } => tables::ratios(title, (cells, only), columns, *rows, (over, label)),
+            View::Values(values) => values.draw(&chosen(cells, values.only)),
             View::Table {
                 title,
                 only,

@@ -104,6 +104,7 @@ pub fn ratios(
         columns: columns.into_iter().map(|(name, ..)| name).collect(),
         y: rows.1.to_string(),
         rows: names,
+        shades: model::Shades::Ratios,
         label: label.to_string(),
         values: numbers,
         undecided,

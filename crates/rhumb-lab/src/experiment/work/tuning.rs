@@ -222,6 +222,11 @@ fn put_forms(tuner: &TunerStats, into: &mut Measured) {
         ] {
             into.put(&format!("form_{figure} {name}"), value, unit);
         }
+        for (action, value) in &form.actions {
+            if let Some(value) = value {
+                into.put(&format!("form_q_{action} {name}"), *value, "");
+            }
+        }
         if let Some(ratio) = form.ratio {
             into.put(&format!("form_ratio {name}"), ratio, "");
         }
