@@ -279,12 +279,14 @@ impl<'a> Lookup<'a> {
             let found = reader.get(&asked, &mut lookup.numbers, source);
             let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
             let is_searched = source.trace.filter_negative == before.filter_negative;
-            let look_up = LookUp {
-                serves: matches!(found, Ok(Some(_))),
-                by_model,
-                has_read: source.trace.blocks_read > before.blocks_read,
-            };
-            tuned.note_table(&table, look_up, is_searched.then_some(nanos));
+            if let Ok(found) = &found {
+                let look_up = LookUp {
+                    serves: found.is_some(),
+                    by_model,
+                    has_read: source.trace.blocks_read > before.blocks_read,
+                };
+                tuned.note_table(&table, look_up, is_searched.then_some(nanos));
+            }
             found
         })
     }

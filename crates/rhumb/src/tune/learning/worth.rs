@@ -8,7 +8,7 @@ use crate::version::{LookUp, LookUps};
 
 /// Of a level it is known what tables of it are worth behind so many tables that are gone,
 const LEAST_FILES: f64 = 20.0;
-/// and so many timed look-ups of each sort: served or not, with a model or without.
+/// and so many look-ups of each sort: served or not, with a model or without. Those that filters end are among them.
 const LEAST_LOOK_UPS: f64 = 500.0;
 /// The mean of fewer look-ups says nothing.
 const LEAST_OF_MEAN: f64 = 32.0;
@@ -109,18 +109,28 @@ impl Seen {
             + answered(false, false)
     }
 
-    /// The nanoseconds that models save in as many look-ups. Those that read are compared among each other, as are those that
-    /// do not: tables are mostly read when they are new and have no model, which says nothing against fences.
-    fn gain(&self) -> f64 {
-        let sorts = [(false, false), (false, true), (true, false), (true, true)];
-        let gain = |&(serves, has_read): &(bool, bool)| {
+    /// The nanoseconds that models save in as many look-ups; `None` if that is not known. Those that read are compared among each
+    /// other, as are those that do not: tables are mostly read when they are new and have no model, which says nothing against
+    /// fences. What one side did not do often enough is not known. That is left out as long as more is known of keys that tables
+    /// have, and of those that they do not have, than is not.
+    fn gain(&self) -> Option<f64> {
+        [false, true].iter().map(|&s| self.gain_where(s)).sum()
+    }
+
+    /// The same for the look-ups that tables serve, or for the others.
+    fn gain_where(&self, serves: bool) -> Option<f64> {
+        let (mut gain, mut known, mut unknown) = (0.0, 0.0, 0.0);
+        for has_read in [false, true] {
             let [without, with] = [false, true].map(|by| self.timed(serves, by, has_read));
-            match without.gets.min(with.gets) >= LEAST_OF_MEAN {
-                true => (without.gets + with.gets) * (without.mean() - with.mean()),
-                false => 0.0,
+            let gets = without.gets + with.gets;
+            if without.gets.min(with.gets) >= LEAST_OF_MEAN {
+                known += gets;
+                gain += gets * (without.mean() - with.mean());
+            } else {
+                unknown += gets;
             }
-        };
-        sorts.iter().map(gain).sum()
+        }
+        (unknown < LEAST_LOOK_UPS || unknown <= known).then_some(gain)
     }
 }
 
@@ -158,9 +168,11 @@ impl History {
         if !self.is_known() {
             return f64::INFINITY;
         }
+        let Some(gain) = self.seen.gain() else {
+            return f64::INFINITY;
+        };
         // One get of so many is timed.
-        let gain = self.seen.gain() * SAMPLED as f64;
-        gain * entries / self.entries.max(1.0) - build
+        gain * SAMPLED as f64 * entries / self.entries.max(1.0) - build
     }
 }
 
@@ -256,9 +268,42 @@ mod tests {
         (0..50).for_each(|_| look_ups.note(look_up(false, true), 80_000));
         (0..50).for_each(|_| look_ups.note(look_up(false, false), 300));
         (0..50).for_each(|_| look_ups.note(look_up(true, false), 300));
-        assert!(Seen::of(&look_ups).gain().abs() < 1.0);
+        assert!(Seen::of(&look_ups).gain().unwrap().abs() < 1.0);
         (0..50).for_each(|_| look_ups.note(look_up(true, true), 90_000));
-        assert!(Seen::of(&look_ups).gain() < -900_000.0);
+        assert!(Seen::of(&look_ups).gain().unwrap() < -900_000.0);
+    }
+
+    /// Twenty tables that were asked for keys that they have and for others: so often without models where they were read
+    /// and where they were not, and so often with models likewise.
+    fn cold_and_warm(without: [u64; 2], with: [u64; 2]) -> History {
+        let look_ups = LookUps::default();
+        for (by_model, [read, cached]) in [(false, without), (true, with)] {
+            for (has_read, gets) in [(true, read), (false, cached)] {
+                for serves in [false, true] {
+                    let look_up = LookUp {
+                        serves,
+                        by_model,
+                        has_read,
+                    };
+                    (0..gets).for_each(|_| look_ups.note(look_up, 300));
+                }
+            }
+        }
+        let mut history = History::default();
+        (0..20).for_each(|_| history.add(1_000.0, &Seen::of(&look_ups)));
+        history
+    }
+
+    /// Where all look-ups without models read, and none with models, nothing can be compared: it is not that models save nothing.
+    #[test]
+    fn a_gain_that_is_not_known_is_not_none() {
+        let known = |history: History| history.gain(1_000.0, 1.0).is_finite();
+        assert!(!known(cold_and_warm([50, 0], [0, 50])));
+        // Nor does a small part tell of the rest.
+        assert!(!known(cold_and_warm([500, 2], [0, 50])));
+        assert!(known(cold_and_warm([50, 50], [0, 50])));
+        assert!(known(cold_and_warm([0, 50], [0, 50])));
+        assert!(known(cold_and_warm([10, 50], [50, 50])));
     }
 
     /// What readers do changes.
