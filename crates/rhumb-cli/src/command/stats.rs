@@ -120,6 +120,7 @@ fn models_json(models: &ModelStats) -> Value {
         "waiting": models.waiting,
         "not_worth": models.not_worth,
         "modelled": models.modelled,
+        "unfit": models.unfit,
         "failed": models.failed,
         "tables": models.tables,
         "bytes": models.bytes,

@@ -226,7 +226,8 @@ impl Db {
         self.handle.store.measure()
     }
 
-    /// Waits until no flush or compaction is due, or none can be done. For tests that need the same
+    /// Waits until no flush or compaction is due and no table is to be learned, or none can be done. Tables that wait before they
+    /// may be [learned](crate::Tuner::Bourbon) are not waited for. For tests that need the same
     /// files each time.
     #[doc(hidden)]
     pub fn settle(&self) {

@@ -43,7 +43,8 @@ pub enum Tuner {
     /// own index is none, such as [fence pointers](crate::Options::index), are learned beside it, by a thread of their own.
     /// A model is a piecewise linear regression with an error of 8, lies in memory alone, and is learned again after the next
     /// opening. Which tables are worth it, and which first, is told by what one get in 64 took in earlier tables of the level,
-    /// with and without models; until enough is known, all are. Not for a learned tier.
+    /// with and without models; until enough is known, all are. Not for a learned tier, nor where one index covers several
+    /// tables ([`Levels::granularity`](crate::Levels::granularity)).
     Bourbon {
         /// How old a table is before it may be learned, at most a day: many do not live for long.
         wait: Duration,

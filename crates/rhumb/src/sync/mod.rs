@@ -21,7 +21,7 @@ pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
 
 // Loom's `Arc` cannot hold a trait object, and our reference counts need no model. Loom has no
 // `OnceLock`; ours are filled under a mutex, which loom does model.
-pub(crate) use std::sync::{Arc, OnceLock};
+pub(crate) use std::sync::{Arc, OnceLock, Weak};
 
 /// What can be locked.
 pub(crate) trait Lock {

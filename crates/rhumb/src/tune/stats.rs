@@ -37,9 +37,12 @@ pub struct ModelStats {
     pub waiting: u64,
     /// Tables that would cost more to learn than models have saved in others of their level.
     pub not_worth: u64,
-    /// Tables whose own index is a model.
+    /// Tables whose own index is a model, or covers several tables.
     pub modelled: u64,
-    /// Tables that could not be learned.
+    /// Tables whose keys fit no model, since too many share a number. Behind three of them in a row, the others that number their
+    /// keys likewise are not tried, and count too.
+    pub unfit: u64,
+    /// Tables that could not be learned, since they could not be read or are damaged.
     pub failed: u64,
     /// Tables that have a learned model.
     pub tables: u64,

@@ -201,13 +201,14 @@ fn write_tuner(tuner: &TunerStats, f: &mut Formatter<'_>) -> fmt::Result {
 fn write_models(models: &ModelStats, failure: Option<&str>, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(
         f,
-        "  tuner: models of {} ({}), {} waiting, {} not worth it, {} with models of their own; {} learned in {:.1?}, \
+        "  tuner: models of {} ({}), {} waiting, {} not worth it, {} with models of their own, {} unfit; {} learned in {:.1?}, \
          about {} answered",
         Counted(models.tables, "table"),
         Bytes(models.bytes),
         Count(models.waiting),
         Count(models.not_worth),
         Count(models.modelled),
+        Count(models.unfit),
         Count(models.learned),
         models.learning_time,
         Counted(models.look_ups, "look-up"),

@@ -105,7 +105,7 @@ impl Store {
             });
         }
         if crew == Crew::Learn {
-            return self.learn_next();
+            return Ok(self.learn_next());
         }
         // The other threads may be busy for long, and every flush replaces views.
         let freed = self.free_views();

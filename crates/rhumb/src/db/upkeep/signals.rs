@@ -117,7 +117,12 @@ impl Signals {
 
     /// Waits before a failed step is tried again; returns early if the store closes.
     pub(in crate::db) fn wait_a_while(&self) {
-        self.sleep(lock(&self.state), RETRY, |_| false);
+        self.rest(RETRY);
+    }
+
+    /// Waits for `time`; returns early if the store closes.
+    pub(in crate::db) fn rest(&self, time: Duration) {
+        self.sleep(lock(&self.state), time, |_| false);
     }
 
     /// Waits for `time`, until the store closes, or until there is `enough`.

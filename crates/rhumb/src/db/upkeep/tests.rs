@@ -2,13 +2,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::background::{Crew, Round};
+use super::learning::Turn;
 use crate::compaction::{Claims, Input, Job};
 use crate::db::handle::Handle;
 use crate::db::opening::open::open_without_threads;
 use crate::db::store::Store;
+use crate::db::write::pressure::Pressure;
 use crate::db::{Db, Keyspace};
 use crate::error::Error;
 use crate::options::Options;
@@ -263,9 +265,9 @@ fn a_table_that_is_not_used_any_more_wakes_the_threads() {
 }
 
 /// How often the threads of a store wake up in a while, once they rest.
-fn wakes(db: &Db) -> u64 {
+fn wakes(db: &Db, threads: usize) -> u64 {
     let signals = &store(db).scheduler.signals;
-    while !signals.wait_for_rest(6, signals.changes()) {}
+    while !signals.wait_for_rest(threads, signals.changes()) {}
     let waits = signals.waits();
     std::thread::sleep(Duration::from_millis(350));
     signals.waits() - waits
@@ -273,9 +275,11 @@ fn wakes(db: &Db) -> u64 {
 
 #[test]
 fn a_store_without_work_does_not_wake_up() {
-    for keyspaces in [1, 20] {
+    for (keyspaces, tuner, threads) in [(1, "off", 6), (20, "off", 6), (20, "bourbon:wait=0ms", 7)]
+    {
         let mut options = Options::in_memory();
         options.compaction_threads = 4;
+        options.tuner = tuner.parse().unwrap();
         let db = Db::open("store", options).unwrap();
         for number in 1..keyspaces {
             let keyspace = db.create_keyspace(&number.to_string()).unwrap();
@@ -284,8 +288,49 @@ fn a_store_without_work_does_not_wake_up() {
         }
         db.compact_range(None, None).unwrap();
         db.settle();
-        assert_eq!(wakes(&db), 0);
+        assert_eq!(wakes(&db, threads), 0);
         store(&db).fail(&Error::InvalidArgument("a test".to_string()));
-        assert_eq!(wakes(&db), 0, "after an error");
+        assert_eq!(wakes(&db, threads), 0, "after an error");
     }
+}
+
+fn learning() -> Db {
+    without_threads(Options {
+        index: "fp".parse().unwrap(),
+        tuner: "bourbon:wait=0ms".parse().unwrap(),
+        ..Options::in_memory()
+    })
+}
+
+/// So that nothing is opened and read beside what writers wait for.
+#[test]
+fn no_table_is_learned_while_writers_are_held_up() {
+    let db = learning();
+    flush(&db, &db);
+    let signals = &store(&db).scheduler.signals;
+    let levels = db.state().view.load().levels.clone();
+    let (_, table) = levels.tables().next().unwrap();
+    signals.set_pressure(|| Pressure::Stall("a test"));
+    assert_eq!(store(&db).round(Crew::Learn).unwrap(), Round::Nothing);
+    assert!(table.open_reader().is_none_or(|r| !r.is_learned()));
+    signals.set_pressure(|| Pressure::None);
+    assert_eq!(store(&db).round(Crew::Learn).unwrap(), Round::Worked);
+    assert!(table.reader().unwrap().is_learned());
+    assert_eq!(store(&db).round(Crew::Learn).unwrap(), Round::Nothing);
+}
+
+/// Writers may be held up for as long as the disk is full, which a table that is kept open does not help.
+#[test]
+fn learning_ends_under_pressure_when_it_is_not_wanted_any_more() {
+    let db = learning();
+    let store = store(&db);
+    let signals = &store.scheduler.signals;
+    let mut turn = Turn::begun_at(Instant::now() - Duration::from_millis(20));
+    assert!(store.give_way(&mut turn, &|| true));
+    signals.set_pressure(|| Pressure::Stall("a test"));
+    let mut turn = Turn::begun_at(Instant::now() - Duration::from_millis(20));
+    assert!(!store.give_way(&mut turn, &|| false));
+    store.fail(&Error::InvalidArgument("a test".to_string()));
+    let mut turn = Turn::begun_at(Instant::now() - Duration::from_millis(20));
+    assert!(!store.give_way(&mut turn, &|| store.check_writable().is_ok()));
 }

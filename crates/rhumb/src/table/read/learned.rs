@@ -20,6 +20,19 @@ const SPECIFICATION: &str = "plr:boundary=18";
 /// After so many entries it is asked whether to go on.
 const ASK_AFTER: u64 = 1024;
 
+/// How learning a table ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Learning {
+    /// It has a model, which takes so many bytes.
+    Done { bytes: u64 },
+    /// Its own index is a model.
+    Needless,
+    /// Too many of its keys share a number.
+    Unfit,
+    /// It was not to go on.
+    Stopped,
+}
+
 /// A model of the ranks of a table's keys, and where its blocks begin among them.
 #[derive(Debug)]
 pub(in crate::table) struct Learned {
@@ -78,7 +91,8 @@ impl Training {
     fn begin() -> Result<Training, IndexError> {
         let specification: IndexSpec = SPECIFICATION.parse()?;
         let mut builder = registry::builder(&specification)?;
-        // The blocks of a table are in order, or its cursor would have failed.
+        // Whoever wrote the table checked the order of its keys. Here numbers that descend are still refused, and whatever a
+        // model of wrong keys says, the entries of the blocks decide.
         builder.trust_order();
         Ok(Training {
             builder,
@@ -158,12 +172,12 @@ impl TableReader {
     /// numbered by a map that the keyspace knows by a number. `go_on` is asked from time to time.
     ///
     /// # Errors
-    /// If the table cannot be read or is damaged, or its keys fit no model; what `go_on` returns. The table stays as it is.
+    /// If the table cannot be read or is damaged, or a model cannot be built. The table stays as it is.
     pub fn learn(
         self: &Arc<Self>,
         map: (u64, Arc<KeyMap>),
-        go_on: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Learning> {
         let refused = |why: &dyn std::fmt::Display| {
             let path = self.path().display();
             Error::InvalidArgument(format!("no model of {path} can be built: {why}"))
@@ -174,9 +188,11 @@ impl TableReader {
         let mut entries = 0;
         while let Some(block) = cursor.block().filter(|_| cursor.valid()) {
             if entries % ASK_AFTER == 0 {
-                go_on()?;
+                if !go_on() {
+                    return Ok(Learning::Stopped);
+                }
                 if training.builder.is_unfit() {
-                    break;
+                    return Ok(Learning::Unfit);
                 }
             }
             entries += 1;
@@ -185,14 +201,21 @@ impl TableReader {
             added.map_err(|error| refused(&error))?;
             cursor.next()?;
         }
-        if training.ranks != self.directory.ranks() && !training.builder.is_unfit() {
+        if training.builder.is_unfit() {
+            return Ok(Learning::Unfit);
+        }
+        if training.ranks != self.directory.ranks() {
             return Err(refused(&"its directory counts other keys"));
         }
-        let learned = training.end(map, self.blocks());
-        let learned = learned.map_err(|error| refused(&error))?;
+        let learned = match training.end(map, self.blocks()) {
+            // The last keys may decide it.
+            Err(IndexError::Unfit { .. }) => return Ok(Learning::Unfit),
+            learned => learned.map_err(|error| refused(&error))?,
+        };
         let learned = learned.ok_or_else(|| refused(&"its blocks are too many"))?;
         // Whoever was first has learned the same.
         let _ = self.learned.set(Box::new(learned));
-        Ok(())
+        let bytes = self.learned_bytes() as u64;
+        Ok(Learning::Done { bytes })
     }
 }

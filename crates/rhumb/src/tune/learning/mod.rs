@@ -13,8 +13,12 @@ use self::worth::{History, Seen};
 use super::stats::ModelStats;
 use super::workload::SAMPLED;
 use crate::error::Error;
-use crate::sync::{Arc, Mutex, lock};
+use crate::options::Granularity;
+use crate::sync::{Arc, Mutex, Weak, lock};
 use crate::version::{LEVELS, Levels, LookUps, Table};
+
+/// Behind so many tables of a key map in a row whose keys fit no model, its others are not tried.
+const MOST_UNFIT: u64 = 3;
 
 /// What learns models of a keyspace's tables.
 #[derive(Debug)]
@@ -42,14 +46,20 @@ pub(crate) enum Learned {
     Model { bytes: u64, time: Duration },
     /// Its own index is a model.
     Modelled,
+    /// Its keys fit no model.
+    Unfit,
     /// It cannot be learned, and is not tried again.
     Failed(Error),
 }
 
 #[derive(Debug, Default)]
 struct State {
+    /// The levels that were seen last. Nothing of them is kept for that.
+    last: Weak<Levels>,
     /// The tables that there are, by their numbers.
     tables: BTreeMap<u64, Followed>,
+    /// How many tables in a row fit no model, by their key maps.
+    unfit: BTreeMap<u64, u64>,
     levels: [History; LEVELS],
     /// The time of learning so far, and the entries that were learned.
     build_nanos: f64,
@@ -65,6 +75,7 @@ struct State {
 struct Followed {
     level: usize,
     entries: f64,
+    map_number: u64,
     /// When it was first seen.
     born: Instant,
     look_ups: Arc<LookUps>,
@@ -76,6 +87,7 @@ enum Status {
     Waits,
     Learned { bytes: u64 },
     Modelled,
+    Unfit,
     Failed,
 }
 
@@ -89,11 +101,11 @@ impl Learner {
     }
 
     /// Takes note of the tables that there are `now`, and tells what to do next.
-    pub fn next(&self, levels: &Levels, now: Instant) -> Next {
+    pub fn next(&self, levels: &Arc<Levels>, now: Instant) -> Next {
         let mut state = lock(&self.state);
         state.follow(levels, self.wait, now);
         let age = |followed: &Followed| now.saturating_duration_since(followed.born);
-        let waits = |(_, f): &(&u64, &Followed)| f.status == Status::Waits;
+        let waits = |(_, f): &(&u64, &Followed)| state.status(f) == Status::Waits;
         let waiting = || state.tables.iter().filter(waits);
         let old = waiting().filter(|(_, followed)| age(followed) >= self.wait);
         let gains = old.map(|(number, followed)| (state.gain(followed), *number, followed));
@@ -122,9 +134,14 @@ impl Learner {
                 state.learned += 1;
                 state.build_nanos += time.as_nanos() as f64;
                 state.build_entries += table.meta.entries as f64;
+                state.unfit.remove(&table.meta.map_number);
                 Status::Learned { bytes }
             }
             Learned::Modelled => Status::Modelled,
+            Learned::Unfit => {
+                *state.unfit.entry(table.meta.map_number).or_default() += 1;
+                Status::Unfit
+            }
             Learned::Failed(error) => {
                 state.failure = Some(error.to_string());
                 Status::Failed
@@ -148,7 +165,7 @@ impl Learner {
         for followed in state.tables.values() {
             by_models += Seen::of(&followed.look_ups).by_models();
             let is_old = now.saturating_duration_since(followed.born) >= self.wait;
-            match followed.status {
+            match state.status(followed) {
                 Status::Learned { bytes } => {
                     stats.tables += 1;
                     stats.bytes += bytes;
@@ -156,6 +173,7 @@ impl Learner {
                 Status::Waits if is_old && state.gain(followed) <= 0.0 => stats.not_worth += 1,
                 Status::Waits => stats.waiting += 1,
                 Status::Modelled => stats.modelled += 1,
+                Status::Unfit => stats.unfit += 1,
                 Status::Failed => stats.failed += 1,
             }
         }
@@ -166,7 +184,11 @@ impl Learner {
 
 impl State {
     /// Takes note of the tables that there are, and of those that are gone.
-    fn follow(&mut self, levels: &Levels, wait: Duration, now: Instant) {
+    fn follow(&mut self, levels: &Arc<Levels>, wait: Duration, now: Instant) {
+        if Weak::as_ptr(&self.last) == Arc::as_ptr(levels) {
+            return;
+        }
+        self.last = Arc::downgrade(levels);
         let mut gone = std::mem::take(&mut self.tables);
         for (place, table) in levels.tables() {
             let number = table.meta.number;
@@ -174,13 +196,20 @@ impl State {
             let mut followed = known.unwrap_or_else(|| Followed {
                 level: place.level,
                 entries: table.meta.entries as f64,
+                map_number: table.meta.map_number,
                 born: now,
                 look_ups: Arc::clone(table.follow()),
-                status: Status::Waits,
+                // Models over several tables come before any of one.
+                status: match table.granularity() {
+                    Granularity::Table => Status::Waits,
+                    _ => Status::Modelled,
+                },
             });
             followed.level = place.level;
             self.tables.insert(number, followed);
         }
+        let in_use = |number| self.tables.values().any(|f| f.map_number == number);
+        self.unfit.retain(|number, _| in_use(*number));
         for followed in gone.into_values() {
             let seen = Seen::of(&followed.look_ups);
             self.by_models += seen.by_models();
@@ -190,6 +219,15 @@ impl State {
             {
                 history.add(followed.entries, &seen);
             }
+        }
+    }
+
+    /// What became of a table. Those that wait fit no model where others with their key map did not.
+    fn status(&self, followed: &Followed) -> Status {
+        let unfit = self.unfit.get(&followed.map_number);
+        match followed.status {
+            Status::Waits if unfit.is_some_and(|&unfit| unfit >= MOST_UNFIT) => Status::Unfit,
+            status => status,
         }
     }
 

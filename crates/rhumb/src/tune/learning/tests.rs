@@ -59,7 +59,7 @@ fn numbered(next: Next) -> u64 {
     }
 }
 
-fn learn(learner: &Learner, levels: &Levels, now: Instant) -> u64 {
+fn learn(learner: &Learner, levels: &Arc<Levels>, now: Instant) -> u64 {
     let Next::Learn { table, .. } = learner.next(levels, now) else {
         panic!("nothing to learn");
     };
@@ -144,6 +144,34 @@ fn failures_are_told_and_not_repeated() {
     let (stats, failure) = learner.stats();
     assert_eq!((stats.failed, stats.modelled, stats.tables), (1, 1, 0));
     assert!(failure.is_some());
+}
+
+/// Keys that are numbered alike are likely to be as unfit as those of the tables before.
+#[test]
+fn tables_are_not_tried_behind_three_in_a_row_that_are_unfit() {
+    let (learner, now) = (Learner::new(Duration::ZERO), Instant::now());
+    let note = |levels: &Arc<Levels>, learned| {
+        let Next::Learn { table, .. } = learner.next(levels, now) else {
+            panic!("nothing to learn");
+        };
+        learner.note(&table, learned);
+    };
+    let (bytes, time) = (100, Duration::from_nanos(10));
+    let six = levels(1, &[1, 2, 3, 4, 5, 6].map(|number| (number, 10)));
+    note(&six, Learned::Unfit);
+    note(&six, Learned::Unfit);
+    note(&six, Learned::Model { bytes, time });
+    note(&six, Learned::Unfit);
+    note(&six, Learned::Unfit);
+    note(&six, Learned::Unfit);
+    let seven = levels(1, &[1, 2, 3, 4, 5, 6, 7].map(|number| (number, 10)));
+    assert!(matches!(learner.next(&seven, now), Next::Nothing));
+    let (stats, failure) = learner.stats();
+    assert_eq!((stats.tables, stats.unfit, stats.waiting), (1, 6, 0));
+    assert!(stats.failed == 0 && failure.is_none());
+    // Once all of them are gone, others are tried.
+    learner.next(&levels(1, &[]), now);
+    note(&levels(1, &[(8, 10)]), Learned::Model { bytes, time });
 }
 
 /// Tables that did not live for as long as others wait say nothing of those that do.
