@@ -4,6 +4,8 @@
 
 mod kit_allocator;
 
+use std::time::{Duration, Instant};
+
 use kit_allocator::allocations;
 use rhumb::{Db, Options};
 
@@ -49,8 +51,10 @@ fn check(options: Options) {
         db.settle();
         db.stats().unwrap().keyspaces[0].tuner.as_ref()?.models
     };
+    let until = Instant::now() + Duration::from_secs(120);
     while models().is_some_and(|models| models.waiting > 0) {
-        std::thread::yield_now();
+        assert!(Instant::now() < until, "{:?}", models());
+        std::thread::sleep(Duration::from_millis(1));
     }
     assert!(models().is_none_or(|models| models.tables >= 2));
 
