@@ -77,7 +77,6 @@ fn sizes(amounts: &Amounts) -> Result<Vec<Planned>> {
     let mut cells = Vec::new();
     for (kind, boundary) in bounded.chain(unclustered) {
         let arm = Arm::of(kind);
-        cells.extend(levels(amounts, kind, boundary)?);
         for bytes in amounts.table_sizes {
             let axes = vec![
                 ("kind", kind.to_string()),
@@ -88,6 +87,7 @@ fn sizes(amounts: &Amounts) -> Result<Vec<Planned>> {
             let specs = arm.specs(kind, boundary, bytes)?;
             cells.push(uniform_gets(amounts, axes, specs));
         }
+        cells.extend(levels(amounts, kind, boundary)?);
     }
     Ok(cells)
 }
