@@ -20,9 +20,9 @@ pub const MEMORY: Claim = Claim {
                Memory: the bytes of the index alone of a clustered kind are fewer with the largest tables than with \
                the smallest, in nine of ten cells (kind, boundary): key map and directory are the same for every \
                kind. Latency: with each size it is surely within 20 % of that with the smallest size, in nine of ten \
-               cells. A level: the same for one index that is trained on all keys of each level, as published, over \
-               tables of the smallest size that counts; its bytes are less than a tenth in nine of ten cells. Models \
-               joined from those of tables are told beside.",
+               cells. A level: the same for one index that is trained on all keys of each level, as published, in a \
+               store with the smallest tables, beside the smallest that count; its bytes are less than a tenth in nine \
+               of ten cells. Models joined from those of tables are told beside.",
         experiments: &["E-F15"],
         parts: |evidence| {
             vec![
