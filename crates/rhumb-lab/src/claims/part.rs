@@ -100,6 +100,24 @@ impl Part {
         Part::new(what, Outcome::NotMeasured(why.to_string()))
     }
 
+    /// A part that holds if one of some does: "up to", over all that they are about. It is decided once all are measured.
+    pub fn best_of(what: impl Into<Cow<'static, str>>, parts: &[Part]) -> Part {
+        let any = |is: fn(&Outcome) -> bool| parts.iter().any(|part| is(&part.outcome));
+        let texts: Vec<String> = parts.iter().map(Part::text).collect();
+        let text = texts.join("; ");
+        let outcome = if any(|outcome| matches!(outcome, Outcome::NotMeasured(_))) {
+            Outcome::NotMeasured(reasons(parts))
+        } else if any(|outcome| matches!(outcome, Outcome::Holds(_))) {
+            Outcome::Holds(text)
+        } else if any(|outcome| matches!(outcome, Outcome::Undecided(_))) {
+            Outcome::Undecided(text)
+        } else {
+            Outcome::Fails(text)
+        };
+        let cause = parts.iter().find_map(|part| part.cause);
+        Part::new(what, outcome).because(cause)
+    }
+
     /// The same part under another name, for another claim.
     pub fn named(self, what: &'static str) -> Part {
         Part {
