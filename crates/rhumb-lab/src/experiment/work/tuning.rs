@@ -55,10 +55,11 @@ pub fn measure(study: &Study<'_>, mixes: [&str; 2]) -> Result<Measured> {
     let mut measured = Measured::default();
     put_episodes(&episodes, &mut measured);
     put_sums(&episodes, (count / 4) as usize, &mut measured);
-    if let Some(tuner) = store.tuner()? {
+    let settings = study.build.system.settings();
+    if let Some(known) = known_at_last(settings.tuner, &*store)? {
         put_choices(&episodes, &mut measured);
-        put_forms(&tuner, &mut measured);
-        put_replays(study, &*store, &mut measured)?;
+        put_forms(&known, &mut measured);
+        put_replays(settings.tuner, &known, &mut measured);
     }
     store.close()?;
     Ok(measured)
@@ -182,29 +183,30 @@ const REPLAYS: [(&str, usize, bool); 3] = [
 ];
 const REPLAYED_SEEDS: u64 = 100;
 
-/// Adds how much longer gets take under the agent than in the best form, replayed over what was measured of each form with many
-/// seeds; nothing for other tuners.
+/// What the tuner of the store knows behind the episodes; none if it has none. Short episodes end before the forms are measured in
+/// the background, and a replay needs all of them: a merge that is asked for waits for it.
 ///
 /// # Errors
 /// Failures of the store.
-fn put_replays(study: &Study<'_>, store: &dyn Store, into: &mut Measured) -> Result<()> {
-    let tuner = study.build.system.settings().tuner;
-    if !matches!(tuner, Tuner::QLearning { .. }) {
-        return Ok(());
-    }
-    let mut known = store.tuner()?.unwrap_or_default();
-    if known.measured == 0 {
-        // Short episodes end before the forms are measured in the background; a merge that is asked for waits for it.
+fn known_at_last(tuner: Tuner, store: &dyn Store) -> Result<Option<TunerStats>> {
+    let known = store.tuner()?;
+    let is_unmeasured = known.as_ref().is_some_and(|known| known.measured == 0);
+    if matches!(tuner, Tuner::QLearning { .. }) && is_unmeasured {
         store.settle()?;
-        known = store.tuner()?.unwrap_or_default();
+        return store.tuner();
     }
+    Ok(known)
+}
+
+/// Adds how much longer gets take under the agent than in the best form, replayed over what was measured of each form with many
+/// seeds; nothing for other tuners.
+fn put_replays(tuner: Tuner, known: &TunerStats, into: &mut Measured) {
     for (name, episodes, is_trained) in REPLAYS {
         let agent = (episodes, is_trained);
         if let Some(regret) = replayed_regret(tuner, &known.forms, agent, REPLAYED_SEEDS) {
             into.put(name, 100.0 * regret, "%");
         }
     }
-    Ok(())
 }
 
 /// Adds how often forms were measured, and what is known of each.
