@@ -376,7 +376,7 @@ mod tests {
                 true => agent.pre_train(&curve, &READS, 0.03),
                 false => agent.renorm(&curve),
             }
-            crate::tune::replay::regret(agent, &curve, episodes)
+            crate::tune::replay::regret(agent, &curve, episodes).unwrap()
         };
         (0..100).map(of_seed).sum::<f64>() / 100.0
     }

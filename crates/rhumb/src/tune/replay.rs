@@ -11,7 +11,8 @@ const JUDGED: usize = 50;
 
 /// How much longer gets that read their blocks take under [`Tuner::QLearning`] than in the best of its forms: the mean of the last
 /// 50 of some episodes, and of seeds from 0 on. What gets take in each form is that of `forms`, in episodes and in the training
-/// before them, if it is trained, off by up to 3 % each time. `None` if it is another tuner, or not all forms are known.
+/// before them, if it is trained, off by up to 3 % each time. `None` if it is another tuner, if not all forms are known with times above
+/// 0, or without seeds.
 pub fn replayed_regret(
     tuner: Tuner,
     forms: &[FormStats],
@@ -41,11 +42,15 @@ pub fn replayed_regret(
         }
         regret(agent, &costs, episodes)
     };
-    Some((0..seeds).map(of_seed).sum::<f64>() / seeds.max(1) as f64)
+    let longer: f64 = (0..seeds).map(of_seed).sum::<Option<f64>>()?;
+    (seeds > 0).then(|| longer / seeds as f64)
 }
 
-/// The same of one agent, as it is.
-pub(super) fn regret(mut agent: Agent, costs: &[Episode], episodes: usize) -> f64 {
+/// The same of one agent, as it is. `None` unless all times are above 0.
+pub(super) fn regret(mut agent: Agent, costs: &[Episode], episodes: usize) -> Option<f64> {
+    if costs.is_empty() || !costs.iter().all(|cost| cost.latency > 0.0) {
+        return None;
+    }
     let latencies = costs.iter().map(|cost| cost.latency);
     let best = latencies.fold(f64::INFINITY, f64::min);
     let mut longer = Vec::new();
@@ -61,7 +66,7 @@ pub(super) fn regret(mut agent: Agent, costs: &[Episode], episodes: usize) -> f6
     let judged = longer
         .get(longer.len().saturating_sub(JUDGED)..)
         .unwrap_or_default();
-    judged.iter().sum::<f64>() / judged.len().max(1) as f64
+    Some(judged.iter().sum::<f64>() / judged.len().max(1) as f64)
 }
 
 #[cfg(test)]
@@ -109,5 +114,16 @@ mod tests {
         assert_eq!(replayed_regret(cost, &forms(), (50, false), 1), None);
         let few = &forms()[1..];
         assert_eq!(replayed_regret(agent(0.2), few, (50, false), 1), None);
+    }
+
+    #[test]
+    fn nothing_is_told_without_seeds_or_times() {
+        assert_eq!(replayed_regret(agent(0.2), &forms(), (50, false), 0), None);
+        let mut unmeasured = forms();
+        unmeasured[3].uncached_get = 0.0;
+        assert_eq!(
+            replayed_regret(agent(0.2), &unmeasured, (50, false), 1),
+            None
+        );
     }
 }

@@ -74,7 +74,9 @@ pub fn ratio(cells: &[&Cell], cell: &Cell, metric: &str, over: Only) -> Option<(
     let ratios = cell.in_rounds(metric)?.over(&over.in_rounds(metric)?);
     let interval = ratios.ratio();
     let decided = interval.least > 1.0 || interval.greatest < 1.0;
-    (ratios.count() > 0).then_some((ratios.median(), decided))
+    // To a figure of 0 there is none.
+    let ratio = ratios.median();
+    (ratios.count() > 0 && ratio.is_finite()).then_some((ratio, decided))
 }
 
 #[cfg(test)]
@@ -146,6 +148,9 @@ mod tests {
         let cells = [&theirs, &twice, &unclear];
         let over: Only = &[("kind", "fp")];
         assert_eq!(ratio(&cells, &twice, "time", over), Some((2.0, true)));
+        let nothing = cell("fp", &[0.0; 3]);
+        let cells_of_nothing = [&nothing, &twice];
+        assert_eq!(ratio(&cells_of_nothing, &twice, "time", over), None);
         assert_eq!(ratio(&cells, &unclear, "time", over), Some((1.0, false)));
         assert_eq!(ratio(&cells, &theirs, "time", over), Some((1.0, false)));
         assert_eq!(ratio(&cells, &twice, "space", over), None);
