@@ -42,7 +42,7 @@ pub enum Preset {
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 4] = [
+    pub const ALL: &'static [Preset] = &[
         Preset::Doblix,
         Preset::Bourbon,
         Preset::TridentKv,
@@ -113,9 +113,10 @@ impl FromStr for Preset {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let known = Preset::ALL.into_iter().find(|preset| preset.name() == text);
-        known.ok_or_else(|| {
-            let names = Preset::ALL.map(Preset::name).join(", ");
+        let known = Preset::ALL.iter().find(|preset| preset.name() == text);
+        known.copied().ok_or_else(|| {
+            let names: Vec<&str> = Preset::ALL.iter().map(|preset| preset.name()).collect();
+            let names = names.join(", ");
             Error::InvalidArgument(format!(
                 "preset {text:?} is not known: write one of {names}"
             ))
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn texts_come_back_and_others_are_refused_with_the_choices() {
-        for preset in Preset::ALL {
+        for preset in Preset::ALL.iter().copied() {
             assert_eq!(preset.to_string().parse::<Preset>().unwrap(), preset);
             assert_eq!(preset.index().to_string(), preset.index_text());
         }
@@ -144,7 +145,7 @@ mod tests {
     fn a_preset_sets_its_form_alone() {
         let mut options = Options::in_memory();
         options.table = "filter=3,size=1MiB".parse().unwrap();
-        for preset in Preset::ALL {
+        for preset in Preset::ALL.iter().copied() {
             let options = options.clone().with_preset(preset);
             options.check().unwrap();
             assert_eq!(options.index, preset.index());
