@@ -67,7 +67,8 @@ impl InKeyspace {
 #[derive(Debug, Args)]
 pub struct NewTables {
     /// A published form of new tables, `doblix`, `bourbon`, `tridentkv` or `rocksdb-like`: their index and
-    /// partition, where `--index` and `--table` do not say another.
+    /// partition, where `--index` and `--table` do not say another. A keyspace then keeps a table layout of its own,
+    /// whose other settings are those of `--table`, else the usual ones, not those of the store.
     #[arg(long, value_name = "NAME")]
     preset: Option<Preset>,
     /// The index of new tables, such as `plr:boundary=16` or `fp`.
