@@ -125,59 +125,64 @@ fn write_and_probe(
     db.stats().unwrap()
 }
 
-/// Merges of a few tables between the probes: half a million of them at full length.
-#[test]
-fn joined_models_answer_as_tables_do_while_merges_replace_some() {
+/// An index, a form of tables, whether keys are texts, and whether tables have models in common then.
+type Case<'a> = (&'a str, &'a str, bool, bool);
+
+fn answers_as_tables(cases: &[Case<'_>], options: fn(&MemoryFileSystem, (&str, &str)) -> Options) {
     let seed = seed();
-    for (index, table, is_text, is_joined) in [
-        (
-            "plr:boundary=16",
-            "partition=bytes(512),size=4KiB",
-            false,
-            true,
-        ),
-        (
-            "pgm:boundary=8",
-            "partition=entries(1),size=4KiB",
-            false,
-            true,
-        ),
-        (
-            "radix-spline:boundary=16",
-            "partition=entries(8),size=4KiB,filter=0",
-            false,
-            true,
-        ),
-        (
-            "plex:boundary=16",
-            "partition=bytes(1024),size=4KiB",
-            true,
-            true,
-        ),
-        (
-            "fiting-tree:boundary=64",
-            "partition=bytes(300),size=4KiB,values=24",
-            true,
-            true,
-        ),
-        // These are found by their own indexes.
-        ("plr", "partition=predicted,size=4KiB", false, false),
-        ("alex", "partition=bytes(512),size=4KiB", false, false),
-        ("fp", "partition=bytes(512),size=4KiB", true, false),
-    ] {
+    for &(index, table, is_text, has_models) in cases {
         println!("seed {seed}: {index}, {table}");
-        let stats = write_and_probe(
-            |disk| options(disk, (index, table), JOINED),
-            is_text,
-            is_joined,
-            seed,
-        );
-        let (tables, used) = in_models(&stats);
-        match is_joined {
+        let options = |disk: &MemoryFileSystem| options(disk, (index, table));
+        let (tables, used) = in_models(&write_and_probe(options, is_text, has_models, seed));
+        match has_models {
             true => assert!(tables > 20 && used > 100, "{tables} tables, {used} probes"),
             false => assert_eq!((tables, used), (0, 0)),
         }
     }
+}
+
+/// Merges of a few tables between the probes: half a million of them at full length.
+#[test]
+fn joined_models_answer_as_tables_do_while_merges_replace_some() {
+    answers_as_tables(
+        &[
+            (
+                "plr:boundary=16",
+                "partition=bytes(512),size=4KiB",
+                false,
+                true,
+            ),
+            (
+                "pgm:boundary=8",
+                "partition=entries(1),size=4KiB",
+                false,
+                true,
+            ),
+            (
+                "radix-spline:boundary=16",
+                "partition=entries(8),size=4KiB,filter=0",
+                false,
+                true,
+            ),
+            (
+                "plex:boundary=16",
+                "partition=bytes(1024),size=4KiB",
+                true,
+                true,
+            ),
+            (
+                "fiting-tree:boundary=64",
+                "partition=bytes(300),size=4KiB,values=24",
+                true,
+                true,
+            ),
+            // These are found by their own indexes.
+            ("plr", "partition=predicted,size=4KiB", false, false),
+            ("alex", "partition=bytes(512),size=4KiB", false, false),
+            ("fp", "partition=bytes(512),size=4KiB", true, false),
+        ],
+        |disk, layout| options(disk, layout, JOINED),
+    );
 }
 
 fn trained(disk: &MemoryFileSystem, layout: (&str, &str)) -> Options {
@@ -197,57 +202,46 @@ fn trained(disk: &MemoryFileSystem, layout: (&str, &str)) -> Options {
 
 #[test]
 fn trained_models_answer_as_tables_do_while_merges_replace_them() {
-    let seed = seed();
-    for (index, table, is_text, is_trained) in [
-        (
-            "plr:boundary=64",
-            "partition=bytes(512),size=4KiB",
-            false,
-            true,
-        ),
-        (
-            "rmi:boundary=64",
-            "partition=entries(4),size=4KiB",
-            false,
-            true,
-        ),
-        ("alex", "partition=bytes(512),size=4KiB", false, true),
-        ("lits", "partition=entries(1),size=4KiB", true, true),
-        ("fp", "partition=bytes(512),size=4KiB", true, true),
-        (
-            "fp-raw:boundary=16",
-            "partition=bytes(512),size=4KiB",
-            false,
-            true,
-        ),
-        (
-            "plex:boundary=32",
-            "partition=bytes(1024),size=4KiB,values=24",
-            false,
-            true,
-        ),
-        // These are found by their own indexes.
-        ("plr", "partition=predicted,size=4KiB", false, false),
-        (
-            "pla:error=16",
-            "partition=dual(512),size=4KiB",
-            false,
-            false,
-        ),
-    ] {
-        println!("seed {seed}: {index}, {table}");
-        let stats = write_and_probe(
-            |disk| trained(disk, (index, table)),
-            is_text,
-            is_trained,
-            seed,
-        );
-        let (tables, used) = in_models(&stats);
-        match is_trained {
-            true => assert!(tables > 20 && used > 100, "{tables} tables, {used} probes"),
-            false => assert_eq!((tables, used), (0, 0)),
-        }
-    }
+    answers_as_tables(
+        &[
+            (
+                "plr:boundary=64",
+                "partition=bytes(512),size=4KiB",
+                false,
+                true,
+            ),
+            (
+                "rmi:boundary=64",
+                "partition=entries(4),size=4KiB",
+                false,
+                true,
+            ),
+            ("alex", "partition=bytes(512),size=4KiB", false, true),
+            ("lits", "partition=entries(1),size=4KiB", true, true),
+            ("fp", "partition=bytes(512),size=4KiB", true, true),
+            (
+                "fp-raw:boundary=16",
+                "partition=bytes(512),size=4KiB",
+                false,
+                true,
+            ),
+            (
+                "plex:boundary=32",
+                "partition=bytes(1024),size=4KiB,values=24",
+                false,
+                true,
+            ),
+            // These are found by their own indexes.
+            ("plr", "partition=predicted,size=4KiB", false, false),
+            (
+                "pla:error=16",
+                "partition=dual(512),size=4KiB",
+                false,
+                false,
+            ),
+        ],
+        trained,
+    );
 }
 
 /// The names of the files with trained models.

@@ -90,6 +90,11 @@ pub(crate) fn tuned_keyspace(name: &str) -> Option<u32> {
     (name == tuner_name(keyspace)).then_some(keyspace)
 }
 
+/// Whether nothing depends on the file, nor on that it is gone: what a tuner remembers, or a model over several tables.
+pub(crate) fn is_spare(name: &str) -> bool {
+    tuned_keyspace(name).is_some() || modelled_table(name).is_some()
+}
+
 /// The name of the manifest with this number.
 pub(crate) fn manifest_name(number: u64) -> String {
     FileKind::Manifest.name(number)

@@ -85,8 +85,7 @@ impl StoreDirectory {
             Some((FileKind::Table, number)) => self.tables.push(number),
             Some((FileKind::Values, number)) => self.values.push(number),
             None if name == names::CURRENT || name == names::LOCK || name == LOST => {}
-            None if names::tuned_keyspace(&name).is_some() => {}
-            None if names::modelled_table(&name).is_some() => {}
+            None if names::is_spare(&name) => {}
             None => self.others.push(name),
         }
     }

@@ -266,15 +266,8 @@ fn usual_mean(mut times: Vec<f64>) -> f64 {
 }
 
 fn get(reader: &Arc<TableReader>, key: &[u8]) -> Result<()> {
-    let (hash, mut source) = (hash_key(key), BlockSource::new(true));
+    let (asked, mut source) = (Asked::alone(key, MAX_SEQUENCE), BlockSource::new(true));
     let mut numbers = NumberCache::default();
-    let asked = Asked {
-        key,
-        hash,
-        visible: MAX_SEQUENCE,
-        likely: true,
-        slice: None,
-    };
     match reader.get(&asked, &mut numbers, &mut source)? {
         Some(found) => drop(black_box(found)),
         None => {

@@ -1,13 +1,6 @@
 //! Readers and writers at the same time: no partial batches, no lost writes, no changes under an
 //! iterator.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 use crate::kit;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,12 +1,5 @@
 //! Keyspaces can be dropped during any other work, and leave no files behind.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 use crate::kit;
 
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Forged bytes cost time that grows as the file does, and memory that grows no faster.
 // A broken expectation is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use crate::damage;
 use crate::kit_watchdog;
 

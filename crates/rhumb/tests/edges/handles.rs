@@ -1,12 +1,5 @@
 //! What outlives what, and whose batch is whose.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 use crate::kit;
 
 use std::path::Path;

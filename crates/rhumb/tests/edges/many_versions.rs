@@ -1,12 +1,5 @@
 //! One key with a hundred thousand versions.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 use rhumb::{Db, Durability, Iter, Options, Partition, Snapshot, TableSpec, WriteBatch};
 
 const VERSIONS: u32 = 100_000;

@@ -1,12 +1,5 @@
 //! Settings: which are refused, how that is said, and that those at the ends of their ranges work.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 use std::time::Duration;
 
 use rhumb::{Compression, Db, Error, Levels, Options, Partition, TableSpec, WriteBatch};

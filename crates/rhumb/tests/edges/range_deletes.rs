@@ -1,12 +1,5 @@
 //! Range deletes: alone, across table boundaries, below later writes, between snapshots.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 use crate::kit;
 
 use kit::small;

@@ -1,12 +1,5 @@
 //! What a scan reads: nothing beyond its bounds, and nothing twice.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,13 +1,6 @@
 //! Levels of every shape hold the same data, also when the shape changes between two openings, and
 //! with several merges at once.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 use crate::kit;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,5 @@
 //! A log that was not closed may end early after a crash, but not before what a table proves it had.
 // A broken expectation is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use crate::damage;
 
 use std::fs;

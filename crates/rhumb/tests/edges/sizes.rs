@@ -1,12 +1,5 @@
 //! The smallest and the largest keys and values.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 use std::ops::Bound;
 
 use rhumb::{Compression, Db, Error, Options, Partition, TableSpec};

@@ -1,12 +1,5 @@
 //! Deleted data takes no space, and files that are not needed are removed.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 use crate::kit;
 
 use std::path::Path;

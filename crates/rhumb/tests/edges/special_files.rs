@@ -1,8 +1,6 @@
 //! What is no file stands in the place of a file of the store, or a file claims a length that was
 //! never written: opening and each tool refuse it at once, by name and kind, and change nothing.
 // A broken expectation is a failed test.
-#![allow(clippy::unwrap_used)]
-
 use crate::damage;
 use crate::kit_watchdog;
 use crate::special;

@@ -1,7 +1,5 @@
 //! A get that reads windows of small blocks in several tables does not mix up their blocks.
 
-#![allow(clippy::unwrap_used)]
-
 use rhumb::{Db, Options};
 
 const KEYS: u32 = 2_000;

@@ -6,13 +6,6 @@
 //! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_blocks made
 //! ```
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 #[allow(dead_code, reason = "this test uses a part of it")]
 use crate::golden;
 

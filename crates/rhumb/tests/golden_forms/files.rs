@@ -11,13 +11,6 @@
 //! which refuses to write into an existing one. What version 2 of the manifest adds is in `golden_options`, version 3
 //! (values in value files) in `golden_values`, and what was added to tables in `golden_tables` and `golden_ingested`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "all of it is test code"
-)]
-
 #[allow(dead_code, reason = "this test uses a part of it")]
 use crate::golden;
 

@@ -4,8 +4,8 @@
 
 #![allow(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::expect_used,
+    clippy::panic,
     reason = "all of it is test code"
 )]
 

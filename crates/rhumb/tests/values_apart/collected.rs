@@ -1,7 +1,5 @@
 //! Collection of value files: space comes back without a word from the user, what is read stays what was written,
 //! and the faults that public value logs had do not come back.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use crate::kit_values;
 
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Values in files of their own: every way to read them, merges that leave them where they are, files that go when
 //! nothing points into them, and what damage to them does.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Value files by the hashes of keys: each holds keys of one group, groups are collected whole, and the number of groups
 //! may be another one at each opening.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use crate::kit_values;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,12 @@
 //!
 //! One program, since each costs seconds to link.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "all of it is test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "all of it is test code"
+)]
 
 #[path = "../kit_values/mod.rs"]
 mod kit_values;

@@ -1,6 +1,4 @@
 //! How many calls it takes to read values that lie apart from their keys: of 20,000 keys, or of `RHUMB_KEYS`.
-#![allow(clippy::unwrap_used)]
-
 use crate::kit_values;
 
 use std::collections::BTreeSet;

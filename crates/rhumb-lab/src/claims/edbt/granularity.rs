@@ -105,26 +105,20 @@ pub fn less_memory(evidence: &Evidence<'_>) -> Part {
 
 fn like_latency(evidence: &Evidence<'_>) -> Part {
     let judged = rows(evidence).map(|rows| {
-        let (mut like, mut ratios) = (Vec::new(), Vec::new());
-        for (_, row) in &rows {
-            let Some(((_, smallest), larger)) = row.split_first() else {
-                continue;
-            };
-            for (_, get) in larger {
-                like.push(near(get, smallest, 0.2));
-                ratios.push(get.over(smallest).median());
-            }
-        }
-        let (holds, count) = vote(&like, NEARLY_ALL);
-        (
-            holds,
-            format!(
-                "{count} cells; latency over that of the smallest tables: {}",
-                range(&ratios)
-            ),
-        )
+        let rows = rows.iter().filter_map(|(_, row)| row.split_first());
+        let pairs = rows
+            .flat_map(|((_, smallest), larger)| larger.iter().map(move |(_, get)| (get, smallest)));
+        alike(pairs, "latency over that of the smallest tables")
     });
     Part::judged("latency hardly changes with the size of tables", judged)
+}
+
+/// Whether latencies are within a fifth of others, in nearly all pairs; and their ratios, told with `what` these are.
+fn alike<'r>(pairs: impl Iterator<Item = (&'r Rounds, &'r Rounds)>, what: &str) -> (Told, String) {
+    let told = pairs.map(|(one, other)| (near(one, other, 0.2), one.over(other).median()));
+    let (like, ratios): (Vec<Told>, Vec<f64>) = told.unzip();
+    let (holds, count) = vote(&like, NEARLY_ALL);
+    (holds, format!("{count} cells; {what}: {}", range(&ratios)))
 }
 
 /// The smallest tables that count, and the whole level, of a kind at a boundary: bytes of the index and latency.
@@ -190,19 +184,10 @@ fn tenth_of_memory(evidence: &Evidence<'_>) -> Part {
 
 fn latency_of_levels(evidence: &Evidence<'_>) -> Part {
     let judged = levels(evidence, LEVEL_TRAINED).map(|levels| {
-        let like: Vec<Told> = levels
+        let pairs = levels
             .iter()
-            .map(|[(_, tables), (_, level)]| near(level, tables, 0.2))
-            .collect();
-        let ratios: Vec<f64> = levels
-            .iter()
-            .map(|[(_, tables), (_, level)]| level.over(tables).median())
-            .collect();
-        let (holds, count) = vote(&like, NEARLY_ALL);
-        (
-            holds,
-            format!("{count} cells; levels over tables: {}", range(&ratios)),
-        )
+            .map(|[(_, tables), (_, level)]| (level, tables));
+        alike(pairs, "levels over tables")
     });
     Part::judged(
         "latency hardly changes with one index for each level",

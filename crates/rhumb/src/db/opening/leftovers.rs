@@ -191,8 +191,7 @@ pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
         };
         if !named {
             let removed = ops::remove(fs, &store.files.dir.join(&name));
-            // Nothing depends on what a tuner remembers or on a model, nor on that it is gone.
-            if names::tuned_keyspace(&name).is_none() && names::modelled_table(&name).is_none() {
+            if !names::is_spare(&name) {
                 removed?;
             }
             removed_log |= matches!(names::parse(&name), Some((FileKind::Log, _)));

@@ -236,11 +236,12 @@ impl Store {
 
     /// Trains a model of what a merge has written, if the store has such models. It can do without one.
     fn train_model(&self, context: &Context<'_>, outcome: &Outcome, levels: &Levels) {
+        if self.options.levels.granularity != Granularity::Trained {
+            return;
+        }
         let started = Instant::now();
         let _ = compaction::train_merged(context, outcome, levels);
-        if self.options.levels.granularity == Granularity::Trained {
-            self.writes.update(|w| w.model_time += started.elapsed());
-        }
+        self.writes.update(|w| w.model_time += started.elapsed());
     }
 
     /// Makes the models over several tables that a merge made necessary, so that no reader has to.

@@ -100,8 +100,15 @@ impl Column {
         u64::try_from(i.unwrap_or(0)).unwrap_or(u64::MAX)
     }
 
+    /// How many of the first `count` values, which ascend, are below `value`, and one more if the next one is `value` itself. Of blocks
+    /// and the ranks that they begin with, the block before so many is where a rank first occurs.
+    pub fn count_to(&self, count: u64, value: u64) -> u64 {
+        let below = self.count_below(count, value);
+        below + u64::from(below < count && self.value(below) == value)
+    }
+
     /// How many of the first `count` values, which ascend, are below `value`: a guess by the line, then a galloping search.
-    pub fn count_below(&self, count: u64, value: u64) -> u64 {
+    fn count_below(&self, count: u64, value: u64) -> u64 {
         let is_below = |i: u64| self.value(i) < value;
         let guess = self.guess(value).min(count);
         let (mut low, mut high, mut step) = (0, count, 1);

@@ -412,11 +412,7 @@ impl Directory {
             Form::Fenced { .. } => return 0,
         };
         let blocks = self.blocks.saturating_sub(units);
-        let below = first_ranks.count_below(blocks, rank);
-        if below < blocks && first_ranks.value(below) == rank {
-            return units + below;
-        }
-        (units + below).saturating_sub(1)
+        (units + first_ranks.count_to(blocks, rank)).saturating_sub(1)
     }
 
     /// Memory taken, in bytes.

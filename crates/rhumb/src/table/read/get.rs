@@ -9,6 +9,7 @@ use super::search::Expected;
 use super::trace::NumberCache;
 use crate::entry::{Content, EntryKind, RangeDeletes, Sequence, Version};
 use crate::error::Result;
+use crate::table::form::filter::hash_key;
 
 /// What is asked of a table, besides the numbers and the blocks that look-ups share.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +23,19 @@ pub(crate) struct Asked<'a> {
     pub likely: bool,
     /// The table's slice of a model over several tables.
     pub slice: Option<SliceRef<'a>>,
+}
+
+impl<'a> Asked<'a> {
+    /// A get in a table that probably has the key, and is found by its own index.
+    pub fn alone(key: &'a [u8], visible: Sequence) -> Self {
+        Asked {
+            key,
+            hash: hash_key(key),
+            visible,
+            likely: true,
+            slice: None,
+        }
+    }
 }
 
 impl TableReader {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use rhumb_index::{Index, IndexBuilder, IndexError, IndexSpec, KeyMap, Window, registry};
+use rhumb_index::{Index, IndexBuilder, IndexError, IndexSpec, KeyMap, registry};
 
 use super::model::SliceRef;
 use super::reader::TableReader;
@@ -51,26 +51,13 @@ impl Learned {
         let (map_number, map) = &self.map;
         let number = numbers.number(*map_number, || map.number(key));
         let window = self.index.window(number);
-        Expected::in_window(self.blocks_of(window), window)
-    }
-
-    /// The blocks that hold the ranks of a window, the first and the last.
-    fn blocks_of(&self, window: Window) -> (u64, u64) {
-        let first = self.block_of_rank(window.lo);
-        let last_rank = window.hi.saturating_sub(1);
-        if last_rank <= window.lo || last_rank < self.first_ranks.value(first + 1) {
-            return (first, first);
-        }
-        (first, self.block_of_rank(last_rank).max(first))
-    }
-
-    /// The first block that starts with a rank, or else the last one that starts below it. Any other would cost time only.
-    fn block_of_rank(&self, rank: u64) -> u64 {
-        let below = self.first_ranks.count_below(self.blocks, rank);
-        match below < self.blocks && self.first_ranks.value(below) == rank {
-            true => below,
-            false => below.saturating_sub(1),
-        }
+        let block_of = |rank| {
+            self.first_ranks
+                .count_to(self.blocks, rank)
+                .saturating_sub(1)
+        };
+        let first_rank = |block| Some(self.first_ranks.value(block));
+        Expected::in_window(window, window.len(), block_of, first_rank)
     }
 
     /// The memory that it takes, in bytes, without the map, which the keyspace keeps anyway.

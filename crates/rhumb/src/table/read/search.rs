@@ -65,13 +65,27 @@ pub(in crate::table) struct Expected {
 }
 
 impl Expected {
-    /// In the blocks of a window of ranks, including the last one.
-    pub(super) fn in_window((first, last): (u64, u64), window: Window) -> Self {
+    /// In the blocks of a window of the table's ranks, given the block of a rank and the first rank of a block, if it has one.
+    /// The model's own window holds so many `ranks`.
+    #[inline]
+    pub(super) fn in_window(
+        window: Window,
+        ranks: u64,
+        block_of: impl Fn(u64) -> u64,
+        first_rank: impl Fn(u64) -> Option<u64>,
+    ) -> Self {
+        let first = block_of(window.lo);
+        let last_rank = window.hi.saturating_sub(1);
+        let is_in_first = || first_rank(first + 1).is_some_and(|next| last_rank < next);
+        let last = match last_rank <= window.lo || is_in_first() {
+            true => first,
+            false => block_of(last_rank).max(first),
+        };
         Expected {
             first,
             last,
             slot: None,
-            ranks: u32::try_from(window.len()).unwrap_or(u32::MAX),
+            ranks: u32::try_from(ranks).unwrap_or(u32::MAX),
         }
     }
 
@@ -261,19 +275,14 @@ impl TableReader {
             Position::Block(block) => one(block.saturating_sub(finder.first_block), None),
             Position::Slot { block, slot } => one(block, Some(slot)),
             Position::Window(window) => {
-                let blocks = self.blocks_of_window(finder.own_ranks(window));
-                Expected::in_window(blocks, window)
+                let directory = &self.directory;
+                Expected::in_window(
+                    finder.own_ranks(window),
+                    window.len(),
+                    |rank| directory.block_of_rank(rank),
+                    |block| directory.first_rank(block),
+                )
             }
         }
-    }
-
-    fn blocks_of_window(&self, window: Window) -> (u64, u64) {
-        let first = self.directory.block_of_rank(window.lo);
-        let last_rank = window.hi.saturating_sub(1);
-        let next = self.directory.first_rank(first + 1);
-        if last_rank <= window.lo || next.is_some_and(|next| last_rank < next) {
-            return (first, first);
-        }
-        (first, self.directory.block_of_rank(last_rank).max(first))
     }
 }

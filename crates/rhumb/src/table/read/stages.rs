@@ -12,7 +12,6 @@ use super::search::Expected;
 use super::trace::NumberCache;
 use crate::entry::{MAX_SEQUENCE, Version};
 use crate::error::Result;
-use crate::table::form::filter::hash_key;
 
 /// How far a get goes; each stage contains the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -172,25 +171,18 @@ impl TableReader {
         key: &[u8],
         source: &mut BlockSource,
     ) -> Result<u64> {
-        let hash = hash_key(key);
+        let asked = Asked::alone(key, MAX_SEQUENCE);
         let mut numbers = NumberCache::default();
         if stage == Stage::Pin {
-            let asked = Asked {
-                key,
-                hash,
-                visible: MAX_SEQUENCE,
-                likely: true,
-                slice: None,
-            };
             let found = self.get(&asked, &mut numbers, source)?;
             return Ok(found.map_or(0, |version| version.sequence));
         }
-        let may_hold = self.filter.as_ref().is_none_or(|f| f.may_contain(hash));
+        let may_hold = (self.filter.as_ref()).is_none_or(|f| f.may_contain(asked.hash));
         if !may_hold {
             return Ok(0);
         }
         if stage <= Stage::Filter {
-            return Ok(hash);
+            return Ok(asked.hash);
         }
         Ok(match stage {
             Stage::KeyMap => self.own()?.number_of(key),

@@ -52,7 +52,7 @@ fn a_get_reads_exactly_one_block() {
                 continue;
             }
             let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-            let found = table.get(&asked(key, MAX_SEQUENCE), &mut numbers, &mut source);
+            let found = table.get(&Asked::alone(key, MAX_SEQUENCE), &mut numbers, &mut source);
             let found = found.unwrap().unwrap();
             let answer = (
                 found.sequence,

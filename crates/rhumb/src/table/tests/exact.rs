@@ -46,7 +46,7 @@ fn get_all(table: &TableReader, model: &Model, context: &str) {
     }
     for ((key, _), (_, value)) in model {
         let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-        let found = table.get(&asked(key, MAX_SEQUENCE), &mut numbers, &mut source);
+        let found = table.get(&Asked::alone(key, MAX_SEQUENCE), &mut numbers, &mut source);
         assert_eq!(
             *found.unwrap().unwrap().content.into_value(),
             value[..],
@@ -145,7 +145,7 @@ fn fence_pointers_are_the_fallback_of_all_other_kinds() {
             );
             for ((key, _), (_, value)) in &model {
                 let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-                let found = table.get(&asked(key, MAX_SEQUENCE), &mut numbers, &mut source);
+                let found = table.get(&Asked::alone(key, MAX_SEQUENCE), &mut numbers, &mut source);
                 assert_eq!(
                     *found.unwrap().unwrap().content.into_value(),
                     value[..],

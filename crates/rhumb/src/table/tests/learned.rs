@@ -75,7 +75,7 @@ fn a_get_reads_the_blocks_of_the_window() {
     let mut read = 0;
     for (key, _) in model.keys() {
         let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-        let found = table.get(&asked(key, MAX_SEQUENCE), &mut numbers, &mut source);
+        let found = table.get(&Asked::alone(key, MAX_SEQUENCE), &mut numbers, &mut source);
         assert!(found.unwrap().is_some());
         assert!((1..=18).contains(&source.trace.window_ranks));
         assert!(source.trace.blocks_read <= 2, "{:?}", source.trace);

@@ -230,19 +230,9 @@ impl TestTable {
 /// The answer of a get: sequence, kind and value.
 type Answer = Option<(Sequence, EntryKind, Vec<u8>)>;
 
-fn asked(key: &[u8], visible: Sequence) -> Asked<'_> {
-    Asked {
-        key,
-        hash: hash_key(key),
-        visible,
-        likely: true,
-        slice: None,
-    }
-}
-
 fn get(table: &TableReader, key: &[u8], visible: Sequence) -> Result<Answer> {
     let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-    let version = table.get(&asked(key, visible), &mut numbers, &mut source)?;
+    let version = table.get(&Asked::alone(key, visible), &mut numbers, &mut source)?;
     Ok(version.map(|v| (v.sequence, v.kind, v.content.into_value().to_vec())))
 }
 

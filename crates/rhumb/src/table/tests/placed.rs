@@ -41,7 +41,7 @@ pub(super) fn built(settings: &TableSettings, model: &Model) -> Arc<TableReader>
 
 pub(super) fn trace_of(table: &TableReader, key: &[u8], visible: Sequence) -> (Answer, GetTrace) {
     let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-    let version = table.get(&asked(key, visible), &mut numbers, &mut source);
+    let version = table.get(&Asked::alone(key, visible), &mut numbers, &mut source);
     let answer = version
         .unwrap()
         .map(|v| (v.sequence, v.kind, v.content.into_value().to_vec()));

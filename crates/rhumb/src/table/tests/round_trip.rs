@@ -88,7 +88,7 @@ fn every_kind_is_built_and_finds_with_one_block_a_get() {
         for ((key, _), (_, value)) in &model {
             let mut numbers = NumberCache::default();
             source.leave_table();
-            let found = table.get(&asked(key, MAX_SEQUENCE), &mut numbers, &mut source);
+            let found = table.get(&Asked::alone(key, MAX_SEQUENCE), &mut numbers, &mut source);
             assert_eq!(*found.unwrap().unwrap().content.into_value(), value[..]);
         }
         let gets = model.len() as u32;
@@ -134,7 +134,7 @@ fn a_window_of_small_blocks_is_read_in_one_call() {
     for (key, _) in model.keys() {
         let mut numbers = NumberCache::default();
         source.leave_table();
-        let found = table.get(&asked(key, 1), &mut numbers, &mut source);
+        let found = table.get(&Asked::alone(key, 1), &mut numbers, &mut source);
         assert!(found.unwrap().is_some());
     }
     assert_eq!(source.trace.reads, 5_000);
@@ -168,7 +168,7 @@ fn many_versions_of_a_key_go_on_over_many_blocks() {
             let mut source = BlockSource::new(true);
             let mut numbers = NumberCache::default();
             let found = table
-                .get(&asked(b"middle", visible), &mut numbers, &mut source)
+                .get(&Asked::alone(b"middle", visible), &mut numbers, &mut source)
                 .unwrap();
             let expected = (visible / 2).min(20_000);
             assert_eq!(

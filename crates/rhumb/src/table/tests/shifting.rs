@@ -159,7 +159,7 @@ fn check_keys(rng: &mut StdRng, table: &TableReader, model: &Model, context: &st
         }
         let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
         let visible = if newest { MAX_SEQUENCE } else { sequence.0 };
-        let found = table.get(&asked(key, visible), &mut numbers, &mut source);
+        let found = table.get(&Asked::alone(key, visible), &mut numbers, &mut source);
         let found = found.unwrap();
         let found = found.map(|v| (v.sequence, v.kind, v.content.into_value().to_vec()));
         let expected = Some((sequence.0, *kind, value.clone()));

@@ -80,7 +80,7 @@ fn check_windows(table: &TableReader, model: &Model, n: u32) {
         let before = source.trace;
         source.leave_table();
         let mut numbers = NumberCache::default();
-        let found = table.get(&asked(key, 1), &mut numbers, &mut source);
+        let found = table.get(&Asked::alone(key, 1), &mut numbers, &mut source);
         assert!(found.unwrap().is_some());
         let trace = source.trace;
         assert_eq!(trace.reads - before.reads, 1);

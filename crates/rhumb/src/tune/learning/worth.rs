@@ -15,6 +15,9 @@ const LEAST_OF_MEAN: f64 = 32.0;
 /// Behind so many tables, what was seen of them begins to count for less.
 const MOST_FILES: f64 = 200.0;
 
+/// All pairs of answers to two questions about a look-up.
+const SORTS: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
+
 /// Timed look-ups of one sort: their number, and the sum of the logarithms to base 2 of their nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Timed {
@@ -91,22 +94,16 @@ impl Seen {
         filtered + timed.iter().sum::<f64>()
     }
 
-    /// How many look-ups there were, or how many of them a model answered.
+    /// How many look-ups there were.
     pub fn look_ups(&self) -> f64 {
-        let sorts = [(false, false), (false, true), (true, false), (true, true)];
-        sorts
-            .iter()
-            .map(|&(serves, by_model)| self.count(serves, by_model))
-            .sum()
+        let counts = SORTS.map(|(serves, by_model)| self.count(serves, by_model));
+        counts.iter().sum()
     }
 
     /// How many look-ups models answered.
     pub fn by_models(&self) -> f64 {
-        let answered = |serves, has_read| self.timed(serves, true, has_read).gets;
-        answered(true, true)
-            + answered(true, false)
-            + answered(false, true)
-            + answered(false, false)
+        let answered = SORTS.map(|(serves, has_read)| self.timed(serves, true, has_read).gets);
+        answered.iter().sum()
     }
 
     /// The nanoseconds that models save in as many look-ups; `None` if that is not known. Those that read are compared among each
@@ -157,9 +154,8 @@ impl History {
 
     /// Whether enough is known to judge by.
     fn is_known(&self) -> bool {
-        let sorts = [(false, false), (false, true), (true, false), (true, true)];
-        let enough = |&(serves, by): &(bool, bool)| self.seen.count(serves, by) >= LEAST_LOOK_UPS;
-        self.files >= LEAST_FILES && sorts.iter().all(enough)
+        let enough = |(serves, by): (bool, bool)| self.seen.count(serves, by) >= LEAST_LOOK_UPS;
+        self.files >= LEAST_FILES && SORTS.into_iter().all(enough)
     }
 
     /// The nanoseconds that a model of a table with so many entries is expected to save beyond the `build` that learning it
