@@ -208,6 +208,7 @@ impl State {
             models: None,
             forms: forms.collect(),
             present: self.present,
+            is_measuring: self.is_measuring,
             measured: self.measured,
             failure: self.failure.clone().or_else(|| self.forgotten.clone()),
             episodes: learner.map_or(0, |learner| learner.episodes()),

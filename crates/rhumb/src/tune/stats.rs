@@ -15,6 +15,8 @@ pub struct TunerStats {
     pub forms: Vec<FormStats>,
     /// The place of the form that new tables take.
     pub present: usize,
+    /// Whether they are being measured now: by a background thread, or by who asked for a merge.
+    pub is_measuring: bool,
     /// How often it was tried to measure forms.
     pub measured: u64,
     /// Why they could not be measured the last time, or why what was remembered cannot be read or written. What was known

@@ -1,5 +1,8 @@
 //! Reads and inserts in episodes, in which a tuner may change the form of tables.
 
+use std::thread;
+use std::time::Duration;
+
 use rhumb::internals::replayed_regret;
 use rhumb::{Tuner, TunerStats};
 
@@ -184,7 +187,7 @@ const REPLAYS: [(&str, usize, bool); 3] = [
 const REPLAYED_SEEDS: u64 = 100;
 
 /// What the tuner of the store knows behind the episodes; none if it has none. Short episodes end before the forms are measured in
-/// the background, and a replay needs all of them: a merge that is asked for waits for it.
+/// the background, and a replay needs all of them: a merge that is asked for measures them first, unless a thread has begun to.
 ///
 /// # Errors
 /// Failures of the store.
@@ -193,7 +196,13 @@ fn known_at_last(tuner: Tuner, store: &dyn Store) -> Result<Option<TunerStats>> 
     let is_unmeasured = known.as_ref().is_some_and(|known| known.measured == 0);
     if matches!(tuner, Tuner::QLearning { .. }) && is_unmeasured {
         store.settle()?;
-        return store.tuner();
+        loop {
+            let known = store.tuner()?;
+            if known.as_ref().is_none_or(|known| !known.is_measuring) {
+                return Ok(known);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
     }
     Ok(known)
 }
