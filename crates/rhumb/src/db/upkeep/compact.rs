@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use super::merges::Merge;
 use crate::compaction::{self, Context, Counters, Hull, Outcome};
 use crate::db::store::{OpenKeyspace, Store};
-use crate::db::write::pressure::Pressure;
 use crate::entry::is_behind;
 use crate::error::{Error, Result};
 use crate::options::{Compaction, Granularity, TierSpec};
@@ -211,9 +210,7 @@ impl Store {
         };
         let started = Instant::now();
         let wait = limit.reserve(bytes, started);
-        while self.scheduler.signals.pressure() == Pressure::None
-            && self.is_wanted(keyspace).is_ok()
-        {
+        while !self.scheduler.signals.is_pressed() && self.is_wanted(keyspace).is_ok() {
             let rest = wait.saturating_sub(started.elapsed());
             if rest.is_zero() {
                 return;

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use super::background::Round;
 use super::compact::LONGEST_NAP;
 use crate::db::store::{OpenKeyspace, Store};
-use crate::db::write::pressure::Pressure;
 use crate::error::{Error, Result};
 use crate::sync::lock;
 use crate::table::Learning;
@@ -54,7 +53,7 @@ impl Store {
                 Next::Learn { .. } | Next::Nothing => {}
             }
         }
-        if self.scheduler.signals.pressure() != Pressure::None {
+        if self.scheduler.signals.is_pressed() {
             // A signal tells when it ends.
             return Round::Nothing;
         }
@@ -130,7 +129,7 @@ impl Store {
         if self.scheduler.running().is_busy() {
             signals.rest(RESTS * worked);
         }
-        while signals.pressure() != Pressure::None && is_wanted() {
+        while signals.is_pressed() && is_wanted() {
             signals.rest(LONGEST_NAP);
         }
         turn.begun = Instant::now();

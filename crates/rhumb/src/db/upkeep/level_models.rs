@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::compaction::Counters;
 use crate::db::store::{OpenKeyspace, Store};
-use crate::db::write::pressure::Pressure;
 use crate::error::{Error, Result};
 use crate::options::{Compaction, Granularity};
 use crate::version::{Run, train};
@@ -61,18 +60,14 @@ impl Store {
         Ok(false)
     }
 
-    /// Whether writers wait for merges.
-    fn is_pressed(&self) -> bool {
-        !matches!(self.scheduler.signals.pressure(), Pressure::None)
-    }
-
     /// Trains a model over a run, unless that changes meanwhile, or writers wait for merges.
     fn train_again(&self, keyspace: &OpenKeyspace, run: &Arc<Run>) -> Result<Trained> {
+        let signals = &self.scheduler.signals;
         let trained = self.with_context(keyspace, &Counters::default(), &|_| {}, |context| {
             let go_on = || {
                 let levels = keyspace.view.load().levels.clone();
                 let is_there = levels.all_runs().any(|(_, now)| Arc::ptr_eq(now, run));
-                match is_there && !self.is_pressed() {
+                match is_there && !signals.is_pressed() {
                     true => (context.go_on)(),
                     false => Err(Error::NoSuchKeyspace(keyspace.name.clone())),
                 }
@@ -82,7 +77,7 @@ impl Store {
         match trained {
             Err(Error::Closed) => Err(Error::Closed),
             Ok(true) => Ok(Trained::Yes),
-            Err(Error::NoSuchKeyspace(_)) if self.is_pressed() => Ok(Trained::Later),
+            Err(Error::NoSuchKeyspace(_)) if signals.is_pressed() => Ok(Trained::Later),
             _ => Ok(Trained::No),
         }
     }

@@ -153,8 +153,13 @@ impl Signals {
         });
     }
 
+    /// Whether writers are held up.
+    pub(in crate::db) fn is_pressed(&self) -> bool {
+        self.is_pressed.load(Ordering::Acquire)
+    }
+
     pub(in crate::db) fn pressure(&self) -> Pressure {
-        match self.is_pressed.load(Ordering::Acquire) {
+        match self.is_pressed() {
             true => lock(&self.state).pressure,
             false => Pressure::None,
         }
