@@ -16,5 +16,6 @@ mod blocks;
 mod files;
 mod ingested;
 mod options;
+mod repair_keeps_given_sequences;
 mod tables;
 mod values;
