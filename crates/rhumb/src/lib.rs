@@ -62,8 +62,8 @@ pub use db::{
 };
 pub use error::{Error, Result};
 pub use options::{
-    Compaction, Compression, Durability, Granularity, KeyspaceOptions, Levels, Options, Partition,
-    Preset, TableSpec, TierForm, TierSpec, Tuner,
+    Compaction, Compression, Covers, Durability, Granularity, KeyspaceOptions, Levels, Options,
+    Partition, Preset, TableSpec, TierForm, TierSpec, Tuner,
 };
 pub use rhumb_index::IndexSpec;
 pub use tune::{FormStats, ModelStats, TunerStats};

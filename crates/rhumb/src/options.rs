@@ -18,7 +18,7 @@ pub use preset::Preset;
 pub use table::{Compression, Partition, TableSpec};
 pub use tier::{TierForm, TierSpec};
 pub(crate) use tuner::PUBLISHED_RATES;
-pub use tuner::Tuner;
+pub use tuner::{Covers, Tuner};
 
 /// When a write is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -123,9 +123,11 @@ fn models_json(models: &ModelStats) -> Value {
         "unfit": models.unfit,
         "failed": models.failed,
         "tables": models.tables,
+        "models": models.models,
         "bytes": models.bytes,
         "learned": models.learned,
         "learning_seconds": models.learning_time.as_secs_f64(),
+        "given_up": models.given_up,
         "look_ups": models.look_ups,
     })
 }

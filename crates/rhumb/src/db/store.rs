@@ -21,7 +21,7 @@ use crate::options::{Options, Partition, TableSpec};
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{HazardSlots, Mutex, OwnLines, Rank, Ranked, lock};
 use crate::tune::{Chooser, Learner, Tuned};
-use crate::version::{Files, KeyspaceState, Manifest, State};
+use crate::version::{Files, KeyspaceState, Manifest, Run, State};
 
 /// One keyspace of an open store. Aligned, so that the count of references, which every batch changes, lies in
 /// another cache line than what every get reads.
@@ -105,6 +105,12 @@ impl OpenKeyspace {
     pub(super) fn tuner_of(&self, table: &TableSpec) -> Option<&Chooser> {
         let is_fixed = matches!(table.partition, Partition::Entries(_));
         self.tuner().filter(|_| !is_fixed)
+    }
+
+    /// Whether a run is there as it was.
+    pub(super) fn has_run(&self, run: &Arc<Run>) -> bool {
+        let levels = self.view.load().levels.clone();
+        levels.all_runs().any(|(_, now)| Arc::ptr_eq(now, run))
     }
 
     /// Takes over what the layout of new tables says of new writes.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::Error;
 
 /// Who chooses the index of new tables and how they are cut: the user or the store. As text `off`, `cost`, `cost:nu=0.5`,
-/// `q-learning:nu=1,seed=7,alpha=0.2,gamma=0.8` or `bourbon:wait=50ms`; what a text leaves out is as usual.
+/// `q-learning:nu=1,seed=7,alpha=0.2,gamma=0.8` or `bourbon:wait=50ms,covers=table`; what a text leaves out is as usual.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Tuner {
@@ -48,7 +48,36 @@ pub enum Tuner {
     Bourbon {
         /// How old a table is before it may be learned, at most a day: many do not live for long.
         wait: Duration,
+        /// What a model covers.
+        covers: Covers,
     },
+}
+
+/// What a model of [`Tuner::Bourbon`] covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Covers {
+    /// One table.
+    #[default]
+    Table,
+    /// All tables of a run of a level that have no model yet, once none of the run is younger than the wait. Learning is given up where
+    /// the run changes meanwhile. Tables that stay in it keep what they have of a model. For stores that are read for longer
+    /// than it takes to read a level.
+    Level,
+}
+
+impl Covers {
+    const fn name(self) -> &'static str {
+        match self {
+            Covers::Table => "table",
+            Covers::Level => "level",
+        }
+    }
+
+    fn named(name: &str) -> Option<Covers> {
+        let all = [Covers::Table, Covers::Level];
+        all.into_iter().find(|covers| covers.name() == name)
+    }
 }
 
 /// Time counts for most, and of forms that are equally fast the smaller one is chosen.
@@ -62,15 +91,15 @@ const PUBLISHED_WAIT: Duration = Duration::from_millis(50);
 /// Nobody learns later than after a day, and no clock ends before.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 const EXPECTED: &str = "off, cost, cost:nu=0.5, q-learning:nu=1,seed=7,alpha=0.2,gamma=0.8 \
-     (nu from 0 for memory to 1 for time; alpha and gamma from 0 to 1) or bourbon:wait=50ms";
+     (nu from 0 for memory to 1 for time; alpha and gamma from 0 to 1) or bourbon:wait=50ms,covers=table|level";
 
 impl Tuner {
     /// An error, in the words of the code, if a value is out of its range.
     pub(crate) fn check(self) -> Result<(), Error> {
         let settings: &[(&str, f64)] = match self {
             Tuner::Off => &[],
-            Tuner::Bourbon { wait } if wait <= LONGEST_WAIT => &[],
-            Tuner::Bourbon { wait } => {
+            Tuner::Bourbon { wait, .. } if wait <= LONGEST_WAIT => &[],
+            Tuner::Bourbon { wait, .. } => {
                 let message =
                     format!("the wait of Options::tuner is {wait:?}: set it to at most a day");
                 return Err(Error::InvalidArgument(message));
@@ -92,6 +121,7 @@ impl Tuner {
     pub(super) const fn bourbon() -> Tuner {
         Tuner::Bourbon {
             wait: PUBLISHED_WAIT,
+            covers: Covers::Table,
         }
     }
 
@@ -119,7 +149,8 @@ impl Tuner {
             (Tuner::QLearning { seed, .. }, "seed") => *seed = value.parse().ok()?,
             (Tuner::QLearning { alpha, .. }, "alpha") => *alpha = value.parse().ok()?,
             (Tuner::QLearning { gamma, .. }, "gamma") => *gamma = value.parse().ok()?,
-            (Tuner::Bourbon { wait }, "wait") => {
+            (Tuner::Bourbon { covers, .. }, "covers") => *covers = Covers::named(value)?,
+            (Tuner::Bourbon { wait, .. }, "wait") => {
                 let millis: f64 = value.strip_suffix("ms")?.parse().ok()?;
                 *wait = Duration::try_from_secs_f64(millis / 1000.0).ok()?;
             }
@@ -143,8 +174,9 @@ impl fmt::Display for Tuner {
                 f,
                 "q-learning:nu={nu},seed={seed},alpha={alpha},gamma={gamma}"
             ),
-            Tuner::Bourbon { wait } => {
-                write!(f, "bourbon:wait={}ms", wait.as_micros() as f64 / 1000.0)
+            Tuner::Bourbon { wait, covers } => {
+                let millis = wait.as_micros() as f64 / 1000.0;
+                write!(f, "bourbon:wait={millis}ms,covers={}", covers.name())
             }
         }
     }
@@ -182,8 +214,8 @@ mod tests {
             "cost:nu=0.9",
             "cost:nu=0",
             "q-learning:nu=0.5,seed=7,alpha=0.5,gamma=0",
-            "bourbon:wait=0ms",
-            "bourbon:wait=12.5ms",
+            "bourbon:wait=0ms,covers=table",
+            "bourbon:wait=12.5ms,covers=level",
         ] {
             assert_eq!(text.parse::<Tuner>().unwrap().to_string(), text);
         }
@@ -194,7 +226,8 @@ mod tests {
                 "q-learning:seed=3,gamma=1",
                 "q-learning:nu=1,seed=3,alpha=0.2,gamma=1",
             ),
-            ("bourbon", "bourbon:wait=50ms"),
+            ("bourbon", "bourbon:wait=50ms,covers=table"),
+            ("bourbon:covers=level", "bourbon:wait=50ms,covers=level"),
         ] {
             assert_eq!(text.parse::<Tuner>().unwrap().to_string(), full);
         }
@@ -213,6 +246,7 @@ mod tests {
             "bourbon:wait=-5ms",
             "bourbon:wait=1e12ms",
             "bourbon:nu=1",
+            "bourbon:covers=store",
         ] {
             let error = text.parse::<Tuner>().unwrap_err().to_string();
             assert!(

@@ -27,7 +27,7 @@ pub(crate) use form::summary::TableMeta;
 pub(crate) use form::value_uses::ValueUse;
 pub(crate) use read::cursor::TableCursor;
 pub(crate) use read::get::Asked;
-pub(crate) use read::learned::Learning;
+pub(crate) use read::learned::{Learning, Training};
 pub(crate) use read::load::BlockSource;
 pub(crate) use read::model::{Model, SliceRef};
 pub(crate) use read::reader::{OpenAs, TableReader};

@@ -30,7 +30,7 @@ use std::{array, mem};
 use self::agent::Agent;
 pub(crate) use self::layout::Layout;
 use self::layout::candidates;
-pub(crate) use self::learning::{Learned, Learner, Next};
+pub(crate) use self::learning::{Learned, Learner, Next, Task};
 pub(crate) use self::measure::Bench;
 use self::measure::{LEAST_ENTRIES, Sample, Trial};
 #[cfg(feature = "internals")]
@@ -44,7 +44,7 @@ use crate::options::Tuner;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::{Arc, Mutex, lock};
 use crate::table::{GetTrace, TableReader};
-use crate::version::{Files, LookUp, Table};
+use crate::version::{Files, Levels, LookUp, Table};
 
 /// The most forms of which gets are timed.
 const MOST_FORMS: usize = 24;
@@ -70,7 +70,9 @@ impl Tuned {
                 alpha,
                 gamma,
             } => Policy::of(Agent::new(nu, seed).with_rates(alpha, gamma)),
-            Tuner::Bourbon { wait } => return Some(Tuned::Models(Learner::new(wait))),
+            Tuner::Bourbon { wait, covers } => {
+                return Some(Tuned::Models(Learner::new(wait, covers)));
+            }
         };
         Some(Tuned::Forms(Chooser::new(policy)))
     }
@@ -102,12 +104,12 @@ impl Tuned {
         }
     }
 
-    /// What it knows.
-    pub fn stats(&self) -> TunerStats {
+    /// What it knows, with `levels` as they are.
+    pub fn stats(&self, levels: &Levels) -> TunerStats {
         match self {
             Tuned::Forms(chooser) => chooser.stats(),
             Tuned::Models(learner) => {
-                let (models, failure) = learner.stats();
+                let (models, failure) = learner.stats(levels);
                 TunerStats {
                     is_on: true,
                     models: Some(models),

@@ -30,7 +30,7 @@ pub struct TunerStats {
     pub models: Option<ModelStats>,
 }
 
-/// What [`Tuner::Bourbon`] learned, in the order in which a table goes through it. All but the last three figures
+/// What [`Tuner::Bourbon`] learned, in the order in which a table goes through it. All but the last four figures
 /// tell of the tables that there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -46,8 +46,10 @@ pub struct ModelStats {
     pub unfit: u64,
     /// Tables that could not be learned, since they could not be read or are damaged.
     pub failed: u64,
-    /// Tables that have a learned model.
+    /// Tables that have a learned model,
     pub tables: u64,
+    /// and the number of these models, each of which covers one table or several.
+    pub models: u64,
     /// The memory of the learned models in bytes, which [`KeyspaceStats::index_bytes`](crate::KeyspaceStats::index_bytes)
     /// counts too.
     pub bytes: u64,
@@ -55,6 +57,8 @@ pub struct ModelStats {
     pub learned: u64,
     /// and in what time.
     pub learning_time: Duration,
+    /// How often learning was given up, since the table, or the run that was learned as a whole, changed meanwhile.
+    pub given_up: u64,
     /// How many look-ups of gets in tables were answered by learned models, estimated from one get in 64.
     pub look_ups: u64,
 }

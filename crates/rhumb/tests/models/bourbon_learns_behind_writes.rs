@@ -11,7 +11,7 @@ use rhumb::fs::{
     DataLoss, DirectoryLoss, Fault, FaultAt, FaultyFileSystem, FileCall, FileSystem, Loss,
     MemoryFileSystem, Plan, Site,
 };
-use rhumb::{Compaction, Db, KeyspaceStats, ModelStats, Options, Tuner};
+use rhumb::{Compaction, Covers, Db, KeyspaceStats, ModelStats, Options, Tuner};
 
 const STORE: &str = "store";
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -140,11 +140,10 @@ fn a_load_a_pause_and_reads_learn_models_and_a_reopening_forgets_them() {
     assert!(learned.learned >= learned.tables, "{learned:?}");
     assert_eq!(learned.bytes > 0, learned.tables > 0, "{learned:?}");
     assert!(learned.failed == 0 && found.tuner.unwrap().failure.is_none());
+    let text = db.stats().unwrap().to_string();
     assert!(
-        db.stats()
-            .unwrap()
-            .to_string()
-            .contains("tuner: models of ")
+        text.contains("tuner: ") && text.contains(" given up"),
+        "{text}"
     );
     db.close().unwrap();
 
@@ -164,10 +163,48 @@ fn a_load_a_pause_and_reads_learn_models_and_a_reopening_forgets_them() {
     let db = open(&disk, "bourbon:wait=0ms");
     let learned = pause(&db);
     assert_eq!((learned.tables, learned.learned), (tables, tables));
+    assert_eq!(learned.models, tables);
     assert!(learned.bytes > 0 && keyspace(&db).index_bytes == without.index_bytes + learned.bytes);
     let before = models(&db).look_ups;
     check(&db, &model);
     assert!(models(&db).look_ups > before + model.len() as u64 / 4);
+}
+
+/// Runs are learned as a whole, and again what comes new into them; what stays keeps its model.
+#[test]
+fn levels_are_learned_once_they_are_still() {
+    let disk = MemoryFileSystem::new();
+    let db = open(&disk, "bourbon:wait=5ms,covers=level");
+    let mut model = Model::new();
+    for round in 0..6 {
+        load(&db, &mut model, round * 2_000..(round + 1) * 2_000);
+        check(&db, &model);
+        if round % 2 == 1 {
+            pause(&db);
+            check(&db, &model);
+        }
+    }
+    db.flush().unwrap();
+    pause(&db);
+    let of_all = |db: &Db| -> (u64, u64) {
+        let levels = keyspace(db).levels;
+        let tables = levels.iter().map(|level| level.tables).sum();
+        (tables, levels.iter().map(|level| level.runs).sum())
+    };
+    drop(db);
+    let db = open(&disk, "bourbon:wait=0ms,covers=level");
+    let learned = pause(&db);
+    let (tables, runs) = of_all(&db);
+    assert!(tables > runs, "{tables} tables, {runs} runs");
+    assert_eq!((learned.tables, learned.models), (tables, runs));
+    let before = models(&db).look_ups;
+    check(&db, &model);
+    assert!(models(&db).look_ups > before + model.len() as u64 / 4);
+    // A model has the memory of all its tables, however few are left.
+    let index_bytes = keyspace(&db).index_bytes;
+    drop(db);
+    let without = keyspace(&open(&disk, "off")).index_bytes;
+    assert_eq!(index_bytes, without + learned.bytes);
 }
 
 /// A table whose own index is a model needs no other one, nor does one that is found by a model of several tables.
@@ -285,7 +322,20 @@ impl Drop for End<'_> {
 /// Readers go on while a writer lets tables come and go, and models appear in between.
 #[test]
 fn concurrent_readers_find_everything_while_models_appear() {
-    let db = open(&MemoryFileSystem::new(), "bourbon:wait=0ms");
+    for covers in ["table", "level"] {
+        read_while_models_appear(&format!("bourbon:wait=0ms,covers={covers}"));
+    }
+    assert_eq!(
+        options(Arc::new(MemoryFileSystem::new()), "bourbon").tuner,
+        Tuner::Bourbon {
+            wait: Duration::from_millis(50),
+            covers: Covers::Table,
+        }
+    );
+}
+
+fn read_while_models_appear(tuner: &str) {
+    let db = open(&MemoryFileSystem::new(), tuner);
     const KEYS: u64 = 4_000;
     let write = |generation: u64| {
         for n in 0..KEYS {
@@ -325,10 +375,4 @@ fn concurrent_readers_find_everything_while_models_appear() {
         drop(end);
     });
     assert!(models(&db).look_ups > 0, "{:?}", models(&db));
-    assert_eq!(
-        options(Arc::new(MemoryFileSystem::new()), "bourbon").tuner,
-        Tuner::Bourbon {
-            wait: Duration::from_millis(50),
-        }
-    );
 }

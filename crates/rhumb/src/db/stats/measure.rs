@@ -33,7 +33,7 @@ impl Store {
             };
             let mut stats = measure_keyspace(keyspace, options, tier)?;
             stats.tuner = match keyspace.tuned() {
-                Some(tuned) => Some(tuned.stats()),
+                Some(tuned) => Some(tuned.stats(&keyspace.view.load_full().levels)),
                 None => remembered(&self.files, keyspace.id),
             };
             keyspaces.push(stats);

@@ -201,8 +201,9 @@ fn write_tuner(tuner: &TunerStats, f: &mut Formatter<'_>) -> fmt::Result {
 fn write_models(models: &ModelStats, failure: Option<&str>, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(
         f,
-        "  tuner: models of {} ({}), {} waiting, {} not worth it, {} with models of their own, {} unfit; {} learned in {:.1?}, \
-         about {} answered",
+        "  tuner: {} of {} ({}), {} waiting, {} not worth it, {} with models of their own, {} unfit; {} learned in {:.1?}, \
+         {} given up, about {} answered",
+        Counted(models.models, "model"),
         Counted(models.tables, "table"),
         Bytes(models.bytes),
         Count(models.waiting),
@@ -211,6 +212,7 @@ fn write_models(models: &ModelStats, failure: Option<&str>, f: &mut Formatter<'_
         Count(models.unfit),
         Count(models.learned),
         models.learning_time,
+        Count(models.given_up),
         Counted(models.look_ups, "look-up"),
     )?;
     match failure {

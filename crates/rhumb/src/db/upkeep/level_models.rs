@@ -64,13 +64,9 @@ impl Store {
     fn train_again(&self, keyspace: &OpenKeyspace, run: &Arc<Run>) -> Result<Trained> {
         let signals = &self.scheduler.signals;
         let trained = self.with_context(keyspace, &Counters::default(), &|_| {}, |context| {
-            let go_on = || {
-                let levels = keyspace.view.load().levels.clone();
-                let is_there = levels.all_runs().any(|(_, now)| Arc::ptr_eq(now, run));
-                match is_there && !signals.is_pressed() {
-                    true => (context.go_on)(),
-                    false => Err(Error::NoSuchKeyspace(keyspace.name.clone())),
-                }
+            let go_on = || match keyspace.has_run(run) && !signals.is_pressed() {
+                true => (context.go_on)(),
+                false => Err(Error::NoSuchKeyspace(keyspace.name.clone())),
             };
             train(&self.files, run.tables(), context.index, &go_on)
         });

@@ -15,6 +15,7 @@ use crate::db::{Db, Keyspace};
 use crate::error::Error;
 use crate::options::Options;
 use crate::sync::lock;
+use crate::tune::Next;
 
 /// A store without background threads, so that a test does their work step by step.
 fn without_threads(options: Options) -> Db {
@@ -294,10 +295,11 @@ fn a_store_without_work_does_not_wake_up() {
     }
 }
 
-fn learning() -> Db {
+fn learning(covers: &str) -> Db {
+    let tuner = format!("bourbon:wait=0ms,covers={covers}");
     without_threads(Options {
         index: "fp".parse().unwrap(),
-        tuner: "bourbon:wait=0ms".parse().unwrap(),
+        tuner: tuner.parse().unwrap(),
         ..Options::in_memory()
     })
 }
@@ -305,7 +307,7 @@ fn learning() -> Db {
 /// So that nothing is opened and read beside what writers wait for.
 #[test]
 fn no_table_is_learned_while_writers_are_held_up() {
-    let db = learning();
+    let db = learning("table");
     flush(&db, &db);
     let signals = &store(&db).scheduler.signals;
     let levels = db.state().view.load().levels.clone();
@@ -319,10 +321,50 @@ fn no_table_is_learned_while_writers_are_held_up() {
     assert_eq!(store(&db).round(Crew::Learn).unwrap(), Round::Nothing);
 }
 
+/// A run is learned as a whole as long as it is as it was, and a table as long as it is there.
+#[test]
+fn learning_is_given_up_when_the_tables_change_meanwhile() {
+    for (covers, given_up) in [("table", [0, 1]), ("level", [1, 2])] {
+        let db = learning(covers);
+        let learner = db.state().learner().unwrap();
+        let learn_while = |change: &dyn Fn()| {
+            let levels = db.state().view.load().levels.clone();
+            let Next::Learn(task) = learner.next(&levels, Instant::now()) else {
+                panic!("nothing to learn");
+            };
+            change();
+            store(&db).learn(db.state(), learner, &task);
+            let levels = db.state().view.load().levels.clone();
+            learner.next(&levels, Instant::now());
+            learner.stats(&levels).0
+        };
+        let ingest = |key: &str| db.ingest_sorted([(key, "value")]).map(|_| ()).unwrap();
+        ingest("b");
+        // Another table comes into the run.
+        let models = learn_while(&|| ingest("d"));
+        assert_eq!(models.given_up, given_up[0], "{covers}");
+        assert_eq!(models.tables, 1 - given_up[0], "{covers}");
+        // All of them are merged away.
+        let models = learn_while(&|| db.compact_range(None, None).unwrap());
+        assert_eq!(
+            (models.given_up, models.tables),
+            (given_up[1], 0),
+            "{covers}"
+        );
+        // The run has one table, which stays.
+        let models = learn_while(&|| ());
+        assert_eq!(
+            (models.given_up, models.tables),
+            (given_up[1], 1),
+            "{covers}"
+        );
+    }
+}
+
 /// Writers may be held up for as long as the disk is full, which a table that is kept open does not help.
 #[test]
 fn learning_ends_under_pressure_when_it_is_not_wanted_any_more() {
-    let db = learning();
+    let db = learning("table");
     let store = store(&db);
     let signals = &store.scheduler.signals;
     let mut turn = Turn::begun_at(Instant::now() - Duration::from_millis(20));

@@ -1,7 +1,9 @@
-//! A model of a table that is learned after the table was written, beside its own index (Bourbon, OSDI 2020, section 4).
+//! Models that are learned after tables were written, beside their own indexes (Bourbon, OSDI 2020, section 4): of one table, or
+//! of several neighbours.
 //!
-//! It lies in memory only. As any index it tells where to look first: whatever it answers, the entries of the blocks decide.
+//! They lie in memory only. As any index they tell where to look first: whatever they answer, the entries of the blocks decide.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use rhumb_index::{Index, IndexBuilder, IndexError, IndexSpec, KeyMap, registry};
@@ -20,26 +22,28 @@ const SPECIFICATION: &str = "plr:boundary=18";
 /// After so many entries it is asked whether to go on.
 const ASK_AFTER: u64 = 1024;
 
-/// How learning a table ended.
+/// How learning ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Learning {
-    /// It has a model, which takes so many bytes.
-    Done { bytes: u64 },
-    /// Its own index is a model.
-    Needless,
-    /// Too many of its keys share a number.
+    /// The tables have a model.
+    Done,
+    /// Too many of the keys share a number.
     Unfit,
     /// It was not to go on.
     Stopped,
 }
 
-/// A model of the ranks of a table's keys, and where its blocks begin among them.
+/// A map that numbers keys, which the keyspace knows by its number.
+type NumberedMap = (u64, Arc<KeyMap>);
+
+/// A model of the ranks of keys, and where the blocks of one of its tables begin among them.
 #[derive(Debug)]
 pub(in crate::table) struct Learned {
-    index: Box<dyn Index>,
-    /// The map that numbers the keys; the keyspace knows it by its number.
-    map: (u64, Arc<KeyMap>),
-    /// The rank of each block's first key, then the number of ranks. The directory of a table with fences has none.
+    /// The tables that were learned together share it.
+    index: Arc<dyn Index>,
+    map: NumberedMap,
+    /// The rank of each block's first key among all keys of the model, then that behind the last one. The directory of a table with fences has
+    /// none.
     first_ranks: Column,
     blocks: u64,
 }
@@ -60,68 +64,157 @@ impl Learned {
         Expected::in_window(window, window.len(), block_of, first_rank)
     }
 
-    /// The memory that it takes, in bytes, without the map, which the keyspace keeps anyway.
+    /// The memory that it takes, in bytes, without the map, which the keyspace keeps anyway. What several tables share is divided among
+    /// those that are left.
     fn bytes(&self) -> usize {
-        size_of::<Learned>() + self.index.size_in_bytes() + self.first_ranks.bytes()
+        let shared = self.index.size_in_bytes();
+        let sharers = Arc::strong_count(&self.index);
+        size_of::<Learned>() + shared.div_ceil(sharers) + self.first_ranks.bytes()
     }
 }
 
-/// A model while a table is gone over.
-struct Training {
+/// Learns one model of tables, whose keys ascend from one to the next.
+pub(crate) struct Training {
     builder: Box<dyn IndexBuilder>,
-    first_ranks: Vec<u64>,
+    map: NumberedMap,
     ranks: u64,
     last_key: Vec<u8>,
+    taken: Vec<Taken>,
+}
+
+/// A table whose keys the builder has.
+struct Taken {
+    table: Arc<TableReader>,
+    first_ranks: Vec<u64>,
+}
+
+impl Taken {
+    /// Blocks up to this one, if they have no first rank yet, begin with a rank. A given-up placement may leave blocks without entries,
+    /// which begin with the next key.
+    fn begin_blocks(&mut self, up_to: u64, rank: u64) {
+        while self.first_ranks.len() as u64 <= up_to {
+            self.first_ranks.push(rank);
+        }
+    }
+
+    /// What the table has of a model.
+    fn learned(&self, index: &Arc<dyn Index>, map: &NumberedMap) -> Result<Learned> {
+        let (mut bytes, blocks) = (Vec::new(), self.table.blocks());
+        let fits = Column::encode(&self.first_ranks, &mut bytes);
+        let first_ranks = Column::decode(&mut &*bytes, &mut 0, blocks + 1);
+        let first_ranks = first_ranks.ok().filter(|_| fits);
+        Ok(Learned {
+            index: Arc::clone(index),
+            map: map.clone(),
+            first_ranks: first_ranks
+                .ok_or_else(|| of_table(&self.table, "its blocks are too many"))?,
+            blocks,
+        })
+    }
 }
 
 impl Training {
-    fn begin() -> Result<Training, IndexError> {
-        let specification: IndexSpec = SPECIFICATION.parse()?;
-        let mut builder = registry::builder(&specification)?;
-        // Whoever wrote the table checked the order of its keys. Here numbers that descend are still refused, and whatever a
+    /// Begins with keys that are numbered by a map that the keyspace knows by a number.
+    ///
+    /// # Errors
+    /// None, as the specification is one of this file.
+    pub fn begin(map: NumberedMap) -> Result<Training> {
+        let specification: IndexSpec = SPECIFICATION.parse().map_err(refused)?;
+        let mut builder = registry::builder(&specification).map_err(refused)?;
+        // Whoever wrote the tables checked the order of their keys. Here numbers that descend are still refused, and whatever a
         // model of wrong keys says, the entries of the blocks decide.
         builder.trust_order();
         Ok(Training {
             builder,
-            first_ranks: Vec::new(),
+            map,
             ranks: 0,
             last_key: Vec::new(),
+            taken: Vec::new(),
         })
     }
 
-    /// Adds an entry in a block, whose key has a number.
-    fn add(&mut self, key: &[u8], number: u64, block: u64) -> Result<(), IndexError> {
+    /// Adds the keys of a [learnable](TableReader::is_learnable) table. `go_on` is asked from time to time. What ended the learning, if
+    /// something did.
+    ///
+    /// # Errors
+    /// If the table cannot be read or is damaged. Then there is no model.
+    pub fn take(
+        &mut self,
+        table: &Arc<TableReader>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Learning>> {
+        let mut taken = Taken {
+            table: Arc::clone(table),
+            first_ranks: Vec::new(),
+        };
+        let mut cursor = table.cursor(false);
+        cursor.seek_first()?;
+        let (before, mut entries) = (self.ranks, 0);
+        while let Some(block) = cursor.block().filter(|_| cursor.valid()) {
+            if entries % ASK_AFTER == 0 {
+                if !go_on() {
+                    return Ok(Some(Learning::Stopped));
+                }
+                if self.builder.is_unfit() {
+                    return Ok(Some(Learning::Unfit));
+                }
+            }
+            entries += 1;
+            let added = self.add(cursor.key());
+            added.map_err(|error| of_table(table, error))?;
+            taken.begin_blocks(block, self.ranks - 1);
+            cursor.next()?;
+        }
+        taken.begin_blocks(table.blocks(), self.ranks);
+        if self.ranks - before != table.directory.ranks() {
+            return Err(of_table(table, "its directory counts other keys"));
+        }
+        self.taken.push(taken);
+        Ok(self.builder.is_unfit().then_some(Learning::Unfit))
+    }
+
+    /// Adds a key, unless it is the last one once more.
+    fn add(&mut self, key: &[u8]) -> Result<(), IndexError> {
         if self.ranks == 0 || self.last_key != key {
-            self.builder.push(key, number)?;
+            self.builder.push(key, self.map.1.number(key))?;
             self.ranks += 1;
             self.last_key.clear();
             self.last_key.extend_from_slice(key);
         }
-        // Blocks without entries, which a given-up placement may leave, begin with the next key.
-        while self.first_ranks.len() as u64 <= block {
-            self.first_ranks.push(self.ranks - 1);
-        }
         Ok(())
     }
 
-    /// The model of a table with so many blocks; `None` if their ranks have no byte form.
-    fn end(mut self, map: (u64, Arc<KeyMap>), blocks: u64) -> Result<Option<Learned>, IndexError> {
-        while self.first_ranks.len() as u64 <= blocks {
-            self.first_ranks.push(self.ranks);
-        }
-        let mut bytes = Vec::new();
-        let fits = Column::encode(&self.first_ranks, &mut bytes);
-        let first_ranks = Column::decode(&mut &*bytes, &mut 0, blocks + 1);
-        let Some(first_ranks) = first_ranks.ok().filter(|_| fits) else {
-            return Ok(None);
+    /// Ends the model of the tables that were taken. Their gets use it from then on.
+    ///
+    /// # Errors
+    /// If it cannot be built. The tables stay as they are.
+    pub fn end(self) -> Result<Learning> {
+        let index = match self.builder.finish() {
+            // The last keys may decide it.
+            Err(IndexError::Unfit { .. }) => return Ok(Learning::Unfit),
+            built => registry::open(built.map_err(refused)?).map_err(refused)?,
         };
-        Ok(Some(Learned {
-            index: registry::open(self.builder.finish()?)?,
-            map,
-            first_ranks,
-            blocks,
-        }))
+        let index: Arc<dyn Index> = index.into();
+        let of_tables = self
+            .taken
+            .iter()
+            .map(|taken| taken.learned(&index, &self.map));
+        let of_tables: Vec<Learned> = of_tables.collect::<Result<_>>()?;
+        for (taken, learned) in self.taken.iter().zip(of_tables) {
+            // Whoever was first has learned the same.
+            let _ = taken.table.learned.set(Box::new(learned));
+        }
+        Ok(Learning::Done)
     }
+}
+
+/// That no model of a table can be built.
+fn of_table(table: &TableReader, why: impl Display) -> Error {
+    refused(format!("{why}, in {}", table.path().display()))
+}
+
+fn refused(why: impl Display) -> Error {
+    Error::InvalidArgument(format!("no model can be learned: {why}"))
 }
 
 impl TableReader {
@@ -153,56 +246,5 @@ impl TableReader {
             .find(|kind| Some(kind.name) == name);
         let has_model = kind.is_none_or(|kind| kind.needs_number);
         self.entries() > 0 && !has_model && !self.directory.is_placed()
-    }
-
-    /// Learns a model of a table that is [learnable](TableReader::is_learnable); gets use it from then on. Its keys are
-    /// numbered by a map that the keyspace knows by a number. `go_on` is asked from time to time.
-    ///
-    /// # Errors
-    /// If the table cannot be read or is damaged, or a model cannot be built. The table stays as it is.
-    pub fn learn(
-        self: &Arc<Self>,
-        map: (u64, Arc<KeyMap>),
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Learning> {
-        let refused = |why: &dyn std::fmt::Display| {
-            let path = self.path().display();
-            Error::InvalidArgument(format!("no model of {path} can be built: {why}"))
-        };
-        let mut training = Training::begin().map_err(|error| refused(&error))?;
-        let mut cursor = self.cursor(false);
-        cursor.seek_first()?;
-        let mut entries = 0;
-        while let Some(block) = cursor.block().filter(|_| cursor.valid()) {
-            if entries % ASK_AFTER == 0 {
-                if !go_on() {
-                    return Ok(Learning::Stopped);
-                }
-                if training.builder.is_unfit() {
-                    return Ok(Learning::Unfit);
-                }
-            }
-            entries += 1;
-            let number = map.1.number(cursor.key());
-            let added = training.add(cursor.key(), number, block);
-            added.map_err(|error| refused(&error))?;
-            cursor.next()?;
-        }
-        if training.builder.is_unfit() {
-            return Ok(Learning::Unfit);
-        }
-        if training.ranks != self.directory.ranks() {
-            return Err(refused(&"its directory counts other keys"));
-        }
-        let learned = match training.end(map, self.blocks()) {
-            // The last keys may decide it.
-            Err(IndexError::Unfit { .. }) => return Ok(Learning::Unfit),
-            learned => learned.map_err(|error| refused(&error))?,
-        };
-        let learned = learned.ok_or_else(|| refused(&"its blocks are too many"))?;
-        // Whoever was first has learned the same.
-        let _ = self.learned.set(Box::new(learned));
-        let bytes = self.learned_bytes() as u64;
-        Ok(Learning::Done { bytes })
     }
 }

@@ -5,13 +5,19 @@ use rand::SeedableRng;
 use super::*;
 use crate::entry::{Cursor, MAX_SEQUENCE};
 use crate::error::Error;
-use crate::table::Learning;
+use crate::table::{Learning, Training};
 
 /// Kinds that find keys without numbers.
 const LEARNABLE: [&str; 4] = ["fp", "fp-raw", "rss", "fp:boundary=16"];
 
-fn learn(table: &Arc<TableReader>, map: &TableSettings) -> Result<Learning> {
-    table.learn((map.map_number, Arc::clone(&map.map)), &mut || true)
+fn learn(tables: &[&Arc<TableReader>], map: &TableSettings) -> Result<Learning> {
+    let mut training = Training::begin((map.map_number, Arc::clone(&map.map)))?;
+    for table in tables {
+        if let Some(ended) = training.take(table, &mut || true)? {
+            return Ok(ended);
+        }
+    }
+    training.end()
 }
 
 fn check(table: &Arc<TableReader>, model: &Model, probes: &[Vec<u8>]) {
@@ -49,8 +55,8 @@ fn tables_with_models_answer_as_without() {
         let probes = probes(&mut rng, &model, 100);
         check(&table, &model, &probes);
         let before = table.memory().index;
-        match learn(&table, &settings).unwrap() {
-            Learning::Done { .. } => learned += 1,
+        match learn(&[&table], &settings).unwrap() {
+            Learning::Done => learned += 1,
             // Too many keys share a number, and the table stays as it is.
             other => assert_eq!((other, table.is_learned()), (Learning::Unfit, false)),
         }
@@ -71,7 +77,7 @@ fn a_get_reads_the_blocks_of_the_window() {
     let settings = settings("fp", "partition=bytes(4096)", &model);
     let table = TestTable::new(&settings, &model, &RangeDeletes::default());
     let table = table.open(0).unwrap();
-    learn(&table, &settings).unwrap();
+    learn(&[&table], &settings).unwrap();
     let mut read = 0;
     for (key, _) in model.keys() {
         let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
@@ -110,16 +116,58 @@ fn learning_that_fails_changes_nothing() {
     let test = TestTable::new(&settings, &model, &RangeDeletes::default());
     let table = test.open(0).unwrap();
     let map = (settings.map_number, Arc::clone(&settings.map));
-    let stopped = table.learn(map, &mut || false).unwrap();
-    assert_eq!((stopped, table.is_learned()), (Learning::Stopped, false));
+    let mut training = Training::begin(map).unwrap();
+    let stopped = training.take(&table, &mut || false).unwrap();
+    assert_eq!(stopped, Some(Learning::Stopped));
+    assert!(!table.is_learned());
     let mut bytes = test.bytes();
     bytes[test.summary.sections_offset as usize / 2] ^= 1;
     test.set_bytes(&bytes);
     let table = test.open(0).unwrap();
-    let damaged = learn(&table, &settings);
+    let damaged = learn(&[&table], &settings);
     assert!(
         matches!(damaged, Err(Error::Corruption { .. })),
         "{damaged:?}"
     );
     assert!(!table.is_learned());
+}
+
+/// Neighbouring tables that share a model answer as without, also for keys before and behind them, and share its memory.
+#[test]
+fn tables_that_share_a_model_answer_as_without() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    let mut learned = 0;
+    for _ in 0..100 {
+        let whole = random_model(&mut rng);
+        let settings = settings("fp", "partition=bytes(512),filter=0", &whole);
+        let probes = probes(&mut rng, &whole, 100);
+        // All versions of a key are in one table.
+        let cuts = [0, 1, 2].map(|_| rng.random_range(0..=whole.len()));
+        let mut parts = vec![Model::new(); 4];
+        let (mut part, mut last) = (0, None);
+        for (at, (place, entry)) in whole.iter().enumerate() {
+            let wanted = cuts.iter().filter(|cut| **cut <= at).count();
+            if last.as_ref() != Some(&place.0) {
+                (part, last) = (part.max(wanted), Some(place.0.clone()));
+            }
+            parts[part].insert(place.clone(), entry.clone());
+        }
+        parts.retain(|part| !part.is_empty());
+        let tests = parts
+            .iter()
+            .map(|part| TestTable::new(&settings, part, &RangeDeletes::default()));
+        let tables: Vec<_> = tests.map(|test| test.open(1 << 20).unwrap()).collect();
+        let all: Vec<&Arc<TableReader>> = tables.iter().collect();
+        let alone: usize = tables.iter().map(|table| table.memory().index).sum();
+        if learn(&all, &settings).unwrap() == Learning::Done {
+            learned += 1;
+        }
+        for (table, part) in tables.iter().zip(&parts) {
+            check(table, part, &probes);
+        }
+        let together: usize = tables.iter().map(|table| table.memory().index).sum();
+        let of_models: usize = tables.iter().map(|table| table.learned_bytes()).sum();
+        assert_eq!(together, alone + of_models);
+    }
+    assert!(learned > 50, "{learned}");
 }

@@ -1,23 +1,23 @@
 //! Which tables get a model beside their own index, and when: Bourbon's learning in the background (OSDI 2020, section 4).
 //!
-//! A thread asks again and again which table comes [next](Learner::next). A table waits for a while, since many do not live for
+//! A thread asks again and again which tables come [next](Learner::next). A table waits for a while, since many do not live for
 //! long; then it is learned if that [pays](worth), those before others that gain most. What tables do when they are gone
-//! tells what to expect of others of their level.
+//! tells what to expect of others of their level. One table is learned at a time, or all of a run that have no model yet.
 
 mod worth;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use self::worth::{History, Seen};
 use super::stats::ModelStats;
 use super::workload::SAMPLED;
 use crate::error::Error;
-use crate::options::Granularity;
+use crate::options::{Covers, Granularity};
 use crate::sync::{Arc, Mutex, Weak, lock};
-use crate::version::{LEVELS, Levels, LookUps, Table};
+use crate::version::{LEVELS, Levels, LookUps, Run, Table};
 
-/// Behind so many tables of a key map in a row whose keys fit no model, its others are not tried.
+/// Behind so many models in a row that do not fit the keys of one key map, its other tables are not tried.
 const MOST_UNFIT: u64 = 3;
 
 /// What learns models of a keyspace's tables.
@@ -25,31 +25,46 @@ const MOST_UNFIT: u64 = 3;
 pub(crate) struct Learner {
     /// How old a table is before it may be learned.
     wait: Duration,
+    /// What is learned at a time.
+    covers: Covers,
     state: Mutex<State>,
 }
 
 /// What a keyspace's learner does next.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// To learn this table, which is expected to gain so many nanoseconds.
-    Learn { gain: f64, table: Arc<Table> },
+    /// To learn this.
+    Learn(Task),
     /// Nothing before so much time has passed.
     In(Duration),
     /// Nothing as long as the tables do not change.
     Nothing,
 }
 
-/// How learning a table ended.
+/// Tables that one model shall cover.
+#[derive(Debug)]
+pub(crate) struct Task {
+    /// The nanoseconds that the model is expected to gain.
+    pub gain: f64,
+    /// At least one, in key order.
+    pub tables: Vec<Arc<Table>>,
+    /// The run that must not change meanwhile, if it is learned as a whole.
+    pub run: Option<Arc<Run>>,
+}
+
+/// How learning tables ended.
 #[derive(Debug)]
 pub(crate) enum Learned {
-    /// It has a model of so many bytes, which took so long.
-    Model { bytes: u64, time: Duration },
-    /// Its own index is a model.
+    /// They have a model, which took so long.
+    Model { time: Duration },
+    /// Their own indexes are models.
     Modelled,
-    /// Its keys fit no model.
+    /// Their keys fit no model.
     Unfit,
-    /// It cannot be learned, and is not tried again.
+    /// They cannot be learned, and are not tried again.
     Failed(Error),
+    /// It was given up, since tables went or came meanwhile.
+    GivenUp,
 }
 
 #[derive(Debug, Default)]
@@ -58,13 +73,16 @@ struct State {
     last: Weak<Levels>,
     /// The tables that there are, by their numbers.
     tables: BTreeMap<u64, Followed>,
-    /// How many tables in a row fit no model, by their key maps.
+    /// How many models in a row did not fit, by the key maps of their tables, which have one in common.
     unfit: BTreeMap<u64, u64>,
     levels: [History; LEVELS],
     /// The time of learning so far, and the entries that were learned.
     build_nanos: f64,
     build_entries: f64,
+    /// How many models and tables were learned, and how often it was given up.
+    models: u64,
     learned: u64,
+    given_up: u64,
     /// Timed look-ups by models in tables that are gone.
     by_models: f64,
     failure: Option<String>,
@@ -85,17 +103,30 @@ struct Followed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Waits,
-    Learned { bytes: u64 },
+    /// By the model of this number.
+    Learned(u64),
     Modelled,
     Unfit,
     Failed,
 }
 
+/// Tables that one model may cover.
+struct Unit {
+    /// The time since the youngest of them came.
+    age: Duration,
+    gain: f64,
+    /// How often they were asked.
+    asked: f64,
+    /// Those without a model.
+    tables: Vec<Arc<Table>>,
+}
+
 impl Learner {
     /// A learner that lets tables wait for so long.
-    pub fn new(wait: Duration) -> Self {
+    pub fn new(wait: Duration, covers: Covers) -> Self {
         Learner {
             wait,
+            covers,
             state: Mutex::new(State::default()),
         }
     }
@@ -104,71 +135,106 @@ impl Learner {
     pub fn next(&self, levels: &Arc<Levels>, now: Instant) -> Next {
         let mut state = lock(&self.state);
         state.follow(levels, self.wait, now);
-        let age = |followed: &Followed| now.saturating_duration_since(followed.born);
-        let waits = |(_, f): &(&u64, &Followed)| state.status(f) == Status::Waits;
-        let waiting = || state.tables.iter().filter(waits);
-        let old = waiting().filter(|(_, followed)| age(followed) >= self.wait);
-        let gains = old.map(|(number, followed)| (state.gain(followed), *number, followed));
-        // Of those of which too little is known, the one that is asked most.
-        let asked = |followed: &Followed| Seen::of(&followed.look_ups).look_ups();
-        let best = gains.filter(|(gain, ..)| *gain > 0.0).max_by(|a, b| {
-            let by_gain = a.0.total_cmp(&b.0);
-            by_gain.then_with(|| asked(a.2).total_cmp(&asked(b.2)))
-        });
-        if let Some((gain, number, _)) = best
-            && let Some((_, table)) = levels.tables().find(|(_, t)| t.meta.number == number)
-        {
-            let table = Arc::clone(table);
-            return Next::Learn { gain, table };
+        let (mut best, mut soonest): (Option<(f64, f64, Task)>, Option<Duration>) = (None, None);
+        for (_, run) in levels.all_runs() {
+            for unit in self.units(run) {
+                let Some(unit) = state.unit(unit, now) else {
+                    continue;
+                };
+                if unit.age < self.wait {
+                    let left = self.wait - unit.age;
+                    soonest = Some(soonest.map_or(left, |s| s.min(left)));
+                    continue;
+                }
+                // Of those of which too little is known, the one that is asked most.
+                let is_more = best.as_ref().is_none_or(|(gain, asked, _)| {
+                    let by_gain = unit.gain.total_cmp(gain);
+                    by_gain.then_with(|| unit.asked.total_cmp(asked)).is_gt()
+                });
+                if unit.gain > 0.0 && is_more {
+                    let is_whole = self.covers == Covers::Level;
+                    let task = Task {
+                        gain: unit.gain,
+                        tables: unit.tables,
+                        run: is_whole.then(|| Arc::clone(run)),
+                    };
+                    best = Some((unit.gain, unit.asked, task));
+                }
+            }
         }
-        let left = |(_, followed)| self.wait.saturating_sub(age(followed));
-        let young = waiting().map(left).filter(|left| !left.is_zero());
-        young.min().map_or(Next::Nothing, Next::In)
+        match (best, soonest) {
+            (Some((.., task)), _) => Next::Learn(task),
+            (None, Some(left)) => Next::In(left),
+            (None, None) => Next::Nothing,
+        }
     }
 
-    /// Takes note of how learning a table ended.
-    pub fn note(&self, table: &Table, learned: Learned) {
+    /// The tables of a run that one model may cover: those that number their keys alike.
+    fn units<'r>(&self, run: &'r Run) -> impl Iterator<Item = &'r [Arc<Table>]> {
+        let is_whole = self.covers == Covers::Level;
+        let tables = run.tables();
+        tables.chunk_by(move |a, b| is_whole && a.meta.map_number == b.meta.map_number)
+    }
+
+    /// Takes note of how learning tables ended.
+    pub fn note(&self, tables: &[Arc<Table>], learned: Learned) {
         let mut state = lock(&self.state);
         let status = match learned {
-            Learned::Model { bytes, time } => {
-                state.learned += 1;
+            Learned::Model { time } => {
+                let entries: u64 = tables.iter().map(|table| table.meta.entries).sum();
+                state.models += 1;
+                state.learned += tables.len() as u64;
                 state.build_nanos += time.as_nanos() as f64;
-                state.build_entries += table.meta.entries as f64;
-                state.unfit.remove(&table.meta.map_number);
-                Status::Learned { bytes }
+                state.build_entries += entries as f64;
+                if let Some(first) = tables.first() {
+                    state.unfit.remove(&first.meta.map_number);
+                }
+                Status::Learned(state.models)
             }
             Learned::Modelled => Status::Modelled,
             Learned::Unfit => {
-                *state.unfit.entry(table.meta.map_number).or_default() += 1;
+                if let Some(first) = tables.first() {
+                    *state.unfit.entry(first.meta.map_number).or_default() += 1;
+                }
                 Status::Unfit
             }
             Learned::Failed(error) => {
                 state.failure = Some(error.to_string());
                 Status::Failed
             }
+            Learned::GivenUp => {
+                state.given_up += 1;
+                return;
+            }
         };
-        if let Some(followed) = state.tables.get_mut(&table.meta.number) {
-            followed.status = status;
+        for table in tables {
+            if let Some(followed) = state.tables.get_mut(&table.meta.number) {
+                followed.status = status;
+            }
         }
     }
 
-    /// What it did so far.
-    pub fn stats(&self) -> (ModelStats, Option<String>) {
+    /// What it did so far, and the memory of the models of tables.
+    pub fn stats(&self, levels: &Levels) -> (ModelStats, Option<String>) {
+        let readers = levels.tables().filter_map(|(_, table)| table.open_reader());
         let state = lock(&self.state);
         let mut stats = ModelStats {
+            bytes: readers.map(|reader| reader.learned_bytes() as u64).sum(),
             learned: state.learned,
+            given_up: state.given_up,
             learning_time: Duration::from_nanos(state.build_nanos as u64),
             ..ModelStats::default()
         };
         let now = Instant::now();
         let mut by_models = state.by_models;
+        let mut models = BTreeSet::new();
         for followed in state.tables.values() {
             by_models += Seen::of(&followed.look_ups).by_models();
             let is_old = now.saturating_duration_since(followed.born) >= self.wait;
             match state.status(followed) {
-                Status::Learned { bytes } => {
+                Status::Learned(model) => {
                     stats.tables += 1;
-                    stats.bytes += bytes;
+                    models.insert(model);
                 }
                 Status::Waits if is_old && state.gain(followed) <= 0.0 => stats.not_worth += 1,
                 Status::Waits => stats.waiting += 1,
@@ -177,6 +243,7 @@ impl Learner {
                 Status::Failed => stats.failed += 1,
             }
         }
+        stats.models = models.len() as u64;
         stats.look_ups = by_models as u64 * SAMPLED;
         (stats, state.failure.clone())
     }
@@ -229,6 +296,26 @@ impl State {
             Status::Waits if unfit.is_some_and(|&unfit| unfit >= MOST_UNFIT) => Status::Unfit,
             status => status,
         }
+    }
+
+    /// What is known of tables that one model may cover; `None` if all of them have one, or can have none.
+    fn unit(&self, tables: &[Arc<Table>], now: Instant) -> Option<Unit> {
+        let mut unit = Unit {
+            age: Duration::MAX,
+            gain: 0.0,
+            asked: 0.0,
+            tables: Vec::new(),
+        };
+        for table in tables {
+            let followed = self.tables.get(&table.meta.number)?;
+            unit.age = unit.age.min(now.saturating_duration_since(followed.born));
+            if self.status(followed) == Status::Waits {
+                unit.gain += self.gain(followed);
+                unit.asked += Seen::of(&followed.look_ups).look_ups();
+                unit.tables.push(Arc::clone(table));
+            }
+        }
+        (!unit.tables.is_empty()).then_some(unit)
     }
 
     /// The nanoseconds that a model of a table is expected to gain.

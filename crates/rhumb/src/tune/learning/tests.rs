@@ -6,6 +6,10 @@ use crate::version::{Files, LookUp, Place, TableMeta};
 
 const WAIT: Duration = Duration::from_millis(50);
 
+fn by_tables(wait: Duration) -> Learner {
+    Learner::new(wait, Covers::Table)
+}
+
 /// Tables of a level, by their numbers and entries.
 fn levels(level: usize, tables: &[(u64, u64)]) -> Arc<Levels> {
     let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::default());
@@ -54,36 +58,36 @@ fn ask(levels: &Levels, gets: usize, [without, with]: [u64; 2]) {
 
 fn numbered(next: Next) -> u64 {
     match next {
-        Next::Learn { table, .. } => table.meta.number,
+        Next::Learn(task) => task.tables[0].meta.number,
         other => panic!("{other:?}"),
     }
 }
 
 fn learn(learner: &Learner, levels: &Arc<Levels>, now: Instant) -> u64 {
-    let Next::Learn { table, .. } = learner.next(levels, now) else {
+    let Next::Learn(task) = learner.next(levels, now) else {
         panic!("nothing to learn");
     };
-    let time = Duration::from_nanos(table.meta.entries);
-    learner.note(&table, Learned::Model { bytes: 100, time });
-    table.meta.number
+    let time = Duration::from_nanos(task.tables[0].meta.entries);
+    learner.note(&task.tables, Learned::Model { time });
+    task.tables[0].meta.number
 }
 
 #[test]
 fn tables_wait_before_they_are_learned() {
-    let (learner, start) = (Learner::new(WAIT), Instant::now());
+    let (learner, start) = (by_tables(WAIT), Instant::now());
     let levels = levels(1, &[(7, 1_000)]);
     assert!(matches!(learner.next(&levels, start), Next::In(wait) if wait == WAIT));
     let next = learner.next(&levels, start + WAIT / 2);
     assert!(matches!(next, Next::In(wait) if wait == WAIT / 2));
     assert_eq!(learn(&learner, &levels, start + WAIT), 7);
     assert!(matches!(learner.next(&levels, start + WAIT), Next::Nothing));
-    let (stats, _) = learner.stats();
-    assert_eq!((stats.tables, stats.learned, stats.bytes), (1, 1, 100));
+    let (stats, _) = learner.stats(&levels);
+    assert_eq!((stats.tables, stats.learned, stats.models), (1, 1, 1));
 }
 
 /// Twenty tables that come and go: what models save in them decides on those that follow.
 fn behind_twenty(nanos: [u64; 2]) -> (Learner, Instant) {
-    let (learner, mut now) = (Learner::new(WAIT), Instant::now());
+    let (learner, mut now) = (by_tables(WAIT), Instant::now());
     for number in 0..20 {
         let levels = levels(1, &[(number, 1_000)]);
         learner.next(&levels, now);
@@ -104,7 +108,7 @@ fn the_table_that_gains_most_is_learned_first() {
     let order = [(); 3].map(|()| learn(&learner, &levels, now));
     assert_eq!(order, [101, 102, 100]);
     // Twenty before, each of which was asked by models 200 times of which one in 64 was timed.
-    assert_eq!(learner.stats().0.look_ups, 20 * 200 * 64);
+    assert_eq!(learner.stats(&levels).0.look_ups, 20 * 200 * 64);
 }
 
 #[test]
@@ -122,7 +126,7 @@ fn tables_that_are_not_worth_it_are_left() {
 /// Of tables of which nothing is known, that one is first which is asked most.
 #[test]
 fn look_ups_decide_as_long_as_nothing_is_known() {
-    let (learner, start) = (Learner::new(WAIT), Instant::now());
+    let (learner, start) = (by_tables(WAIT), Instant::now());
     let levels = levels(1, &[(1, 10), (2, 10), (3, 10)]);
     learner.next(&levels, start);
     let second = levels.tables().find(|(_, t)| t.meta.number == 2);
@@ -132,16 +136,16 @@ fn look_ups_decide_as_long_as_nothing_is_known() {
 
 #[test]
 fn failures_are_told_and_not_repeated() {
-    let (learner, start) = (Learner::new(Duration::ZERO), Instant::now());
+    let (learner, start) = (by_tables(Duration::ZERO), Instant::now());
     let levels = levels(1, &[(1, 10), (2, 10)]);
     for learned in [Learned::Failed(Error::Closed), Learned::Modelled] {
-        let Next::Learn { table, .. } = learner.next(&levels, start) else {
+        let Next::Learn(task) = learner.next(&levels, start) else {
             panic!("nothing to learn");
         };
-        learner.note(&table, learned);
+        learner.note(&task.tables, learned);
     }
     assert!(matches!(learner.next(&levels, start), Next::Nothing));
-    let (stats, failure) = learner.stats();
+    let (stats, failure) = learner.stats(&levels);
     assert_eq!((stats.failed, stats.modelled, stats.tables), (1, 1, 0));
     assert!(failure.is_some());
 }
@@ -149,35 +153,35 @@ fn failures_are_told_and_not_repeated() {
 /// Keys that are numbered alike are likely to be as unfit as those of the tables before.
 #[test]
 fn tables_are_not_tried_behind_three_in_a_row_that_are_unfit() {
-    let (learner, now) = (Learner::new(Duration::ZERO), Instant::now());
+    let (learner, now) = (by_tables(Duration::ZERO), Instant::now());
     let note = |levels: &Arc<Levels>, learned| {
-        let Next::Learn { table, .. } = learner.next(levels, now) else {
+        let Next::Learn(task) = learner.next(levels, now) else {
             panic!("nothing to learn");
         };
-        learner.note(&table, learned);
+        learner.note(&task.tables, learned);
     };
-    let (bytes, time) = (100, Duration::from_nanos(10));
+    let time = Duration::from_nanos(10);
     let six = levels(1, &[1, 2, 3, 4, 5, 6].map(|number| (number, 10)));
     note(&six, Learned::Unfit);
     note(&six, Learned::Unfit);
-    note(&six, Learned::Model { bytes, time });
+    note(&six, Learned::Model { time });
     note(&six, Learned::Unfit);
     note(&six, Learned::Unfit);
     note(&six, Learned::Unfit);
     let seven = levels(1, &[1, 2, 3, 4, 5, 6, 7].map(|number| (number, 10)));
     assert!(matches!(learner.next(&seven, now), Next::Nothing));
-    let (stats, failure) = learner.stats();
+    let (stats, failure) = learner.stats(&seven);
     assert_eq!((stats.tables, stats.unfit, stats.waiting), (1, 6, 0));
     assert!(stats.failed == 0 && failure.is_none());
     // Once all of them are gone, others are tried.
     learner.next(&levels(1, &[]), now);
-    note(&levels(1, &[(8, 10)]), Learned::Model { bytes, time });
+    note(&levels(1, &[(8, 10)]), Learned::Model { time });
 }
 
 /// Tables that did not live for as long as others wait say nothing of those that do.
 #[test]
 fn short_lives_do_not_count() {
-    let (learner, mut now) = (Learner::new(WAIT), Instant::now());
+    let (learner, mut now) = (by_tables(WAIT), Instant::now());
     for number in 0..100 {
         let levels = levels(1, &[(number, 1_000)]);
         learner.next(&levels, now);
@@ -187,4 +191,46 @@ fn short_lives_do_not_count() {
     let levels = levels(1, &[(100, 1_000)]);
     learner.next(&levels, now);
     assert_eq!(learn(&learner, &levels, now + WAIT), 100);
+}
+
+/// The tables of a run are learned together once all of them are old enough, those of the next run apart; what has a model keeps it.
+#[test]
+fn a_level_is_learned_as_one() {
+    let (learner, start) = (Learner::new(WAIT, Covers::Level), Instant::now());
+    let task = |levels: &Arc<Levels>, now| match learner.next(levels, now) {
+        Next::Learn(task) => task,
+        other => panic!("{other:?}"),
+    };
+    let numbers = |task: &Task| -> Vec<u64> {
+        let tables = task.tables.iter();
+        tables.map(|table| table.meta.number).collect()
+    };
+    let two = levels(1, &[(1, 10), (2, 10)]);
+    learner.next(&two, start);
+    let first = task(&two, start + WAIT);
+    assert_eq!(numbers(&first), [1, 2]);
+    assert!(
+        first
+            .run
+            .as_ref()
+            .is_some_and(|run| run.tables().len() == 2)
+    );
+    let time = Duration::from_nanos(10);
+    learner.note(&first.tables, Learned::Model { time });
+    // The others wait for the youngest.
+    let three = levels(1, &[(1, 10), (2, 10), (3, 10)]);
+    learner.next(&three, start + WAIT);
+    let four = levels(1, &[(1, 10), (2, 10), (3, 10), (4, 10)]);
+    let later = start + WAIT + WAIT / 2;
+    assert!(matches!(learner.next(&four, later), Next::In(left) if left == WAIT));
+    assert!(matches!(learner.next(&four, later + WAIT / 2), Next::In(left) if left == WAIT / 2));
+    let second = task(&four, later + WAIT);
+    assert_eq!(numbers(&second), [3, 4]);
+    learner.note(&second.tables, Learned::GivenUp);
+    let (stats, _) = learner.stats(&four);
+    assert_eq!((stats.tables, stats.models, stats.given_up), (2, 1, 1));
+    learner.note(&second.tables, Learned::Model { time });
+    let (stats, _) = learner.stats(&four);
+    assert_eq!((stats.tables, stats.models, stats.learned), (4, 2, 4));
+    assert!(matches!(learner.next(&four, later + WAIT), Next::Nothing));
 }
