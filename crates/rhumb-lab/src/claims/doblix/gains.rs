@@ -10,6 +10,8 @@ pub const OURS: &str = "doblix";
 /// The arms that stand for the published baselines.
 pub const TRIDENT: &str = "tridentkv";
 pub const BOURBON: &str = "bourbon";
+/// With values apart from keys.
+pub const BOURBON_LOG: &str = "bourbon-log";
 
 /// RocksDB, or fence pointers in our store where it is not built in.
 pub fn rocksdb(evidence: &Evidence<'_>, experiment: &'static str) -> &'static str {

@@ -25,7 +25,7 @@ const fn arm(name: &'static str, text: &'static str) -> Arm {
     }
 }
 
-const ARMS: [Arm; 7] = [
+const ARMS: [Arm; 8] = [
     Arm {
         texts: Some("rhumb preset=doblix index=rss:over=keys"),
         ..arm("doblix", "rhumb preset=doblix")
@@ -42,6 +42,14 @@ const ARMS: [Arm; 7] = [
         ..arm(
             "bourbon",
             "rhumb index=plr:boundary=18 partition=bytes(4096)",
+        )
+    },
+    // With all values apart from keys, as published.
+    Arm {
+        texts: None,
+        ..arm(
+            "bourbon-log",
+            "rhumb index=plr:boundary=18 partition=bytes(4096) values=1",
         )
     },
     arm("rocksdb-like", "rhumb preset=rocksdb-like"),
@@ -75,6 +83,17 @@ pub const FEW: &[&str] = &[
     "rhumb",
     "tridentkv",
     "bourbon",
+    "rocksdb-like",
+    "rocksdb",
+];
+
+/// Those over sizes of values.
+pub const OVER_VALUES: &[&str] = &[
+    "doblix",
+    "rhumb",
+    "tridentkv",
+    "bourbon",
+    "bourbon-log",
     "rocksdb-like",
     "rocksdb",
 ];
@@ -269,7 +288,7 @@ mod tests {
 
     #[test]
     fn groups_name_systems_that_exist() {
-        for name in [ALL, TIMED, FEW].concat() {
+        for name in [ALL, TIMED, FEW, OVER_VALUES].concat() {
             assert!(ARMS.iter().any(|arm| arm.name == name), "{name}");
         }
     }

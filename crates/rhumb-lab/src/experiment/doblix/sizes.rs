@@ -1,6 +1,6 @@
 //! Sizes of keys and values.
 
-use super::arms::{Cells, FEW, is_brief};
+use super::arms::{Cells, FEW, OVER_VALUES, is_brief};
 use super::mixes::mix;
 use super::views::{RATE, bars, table};
 use super::{
@@ -22,7 +22,7 @@ pub const FIGURE_13: Experiment = Experiment {
              behind one prefix, or behind one of 1,000 prefixes each; their systems are those for strings. Where the model of \
              rhumb does not fit, its tables have fence pointers. Stores of other \
              sizes of values have as many bytes of entries. Blocks of `tridentkv` hold as many entries as take 4 KiB, so that it has no form \
-             for the applications, whose entries differ in size. Entries of applications are decimal digits with the published means and \
+             for the applications, whose entries differ in size. `bourbon-log` has all values apart from keys, as Bourbon has. Entries of applications are decimal digits with the published means and \
              deviations of sizes; `paths` are those of the built-in slice, with their packages. At `quick` two sizes of keys and of values.",
     cells: over_sizes,
     views: &[
@@ -153,7 +153,10 @@ fn over_sizes(amounts: &Amounts) -> Result<Vec<Planned>> {
     let mut cells = Vec::new();
     for set in sets(amounts) {
         let of_set = Cells {
-            systems: FEW,
+            systems: match set.part {
+                "values" => OVER_VALUES,
+                _ => FEW,
+            },
             are_texts: set.part == "applications" || set.data.prefixes.is_some(),
             axes: set.axes(),
             data: set.data,
