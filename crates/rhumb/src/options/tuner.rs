@@ -60,9 +60,9 @@ pub enum Covers {
     /// One table.
     #[default]
     Table,
-    /// All tables of a run of a level that have no model yet, once none of the run is younger than the wait. Learning is given up where
-    /// the run changes meanwhile. Tables that stay in it keep what they have of a model. For stores that are read for longer
-    /// than it takes to read a level.
+    /// All tables of a run of a level that have no model yet, once none of the run is younger than the wait; only neighbours whose keys
+    /// are numbered alike, as those of a run mostly are. Learning is given up where the run changes meanwhile. Tables that stay in it keep what
+    /// they have of a model. For stores that are read for longer than it takes to read a level.
     Level,
 }
 

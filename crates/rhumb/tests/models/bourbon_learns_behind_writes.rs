@@ -170,7 +170,7 @@ fn a_load_a_pause_and_reads_learn_models_and_a_reopening_forgets_them() {
     assert!(models(&db).look_ups > before + model.len() as u64 / 4);
 }
 
-/// Runs are learned as a whole, and again what comes new into them; what stays keeps its model.
+/// Runs are learned as a whole, while tables come and go and once nothing changes.
 #[test]
 fn levels_are_learned_once_they_are_still() {
     let disk = MemoryFileSystem::new();
@@ -200,7 +200,6 @@ fn levels_are_learned_once_they_are_still() {
     let before = models(&db).look_ups;
     check(&db, &model);
     assert!(models(&db).look_ups > before + model.len() as u64 / 4);
-    // A model has the memory of all its tables, however few are left.
     let index_bytes = keyspace(&db).index_bytes;
     drop(db);
     let without = keyspace(&open(&disk, "off")).index_bytes;

@@ -121,7 +121,8 @@ pub const ALL: &[Claim] = &[
                    one of 1,000 each: it drops sharply if this is surely at most 0.7, and surely less than rocksdb-like keeps. It is undecided if \
                    tables of TridentKV's form fell back to fence pointers. The paper's cause is that its blocks grow with the keys; here \
                    they hold the fewer entries the longer the keys are, so that they take 4 KiB with all keys. Bourbon's form with \
-                   values apart from keys wins with values of 4,096 bytes if it is surely faster than doblix, TridentKV's form and RocksDB.",
+                   values apart from keys wins with values of 4,096 bytes if it is surely faster than doblix, TridentKV's form and RocksDB, and undecided if tables of one of the forms \
+                   fell back.",
             experiments: &["D-F13"],
             parts: parts::sizes,
         },

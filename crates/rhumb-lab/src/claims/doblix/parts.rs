@@ -230,6 +230,9 @@ fn wins(evidence: &Evidence<'_>) -> Result<(Told, String), Missing> {
     let cells = evidence.cells("D-F13").only("part", "values");
     let cells = cells.only("size", LARGE_VALUE);
     let rate = |system: &str| rounds(&cells.only("system", system), RATE);
+    for system in [BOURBON_LOG, TRIDENT] {
+        has_models(&cells.only("system", system))?;
+    }
     let bourbon = rate(BOURBON_LOG)?;
     let (mut told, mut gains) = (Told::Yes, Vec::new());
     for other in [OURS, TRIDENT, rocksdb(evidence, "D-F13")] {
@@ -264,7 +267,7 @@ fn drops(evidence: &Evidence<'_>, prefixes: &str) -> Result<(Told, String), Miss
     Ok((told, ours))
 }
 
-/// That all tables of a cell of TridentKV's form have its model: those that fell back say nothing of it.
+/// That all tables of a cell have the model of their system: those that fell back say nothing of it.
 fn has_models(cell: &Selection<'_>) -> Result<(), Missing> {
     let share = rounds(cell, "fallback_share")?.spread().max;
     match share > 0.0 {

@@ -79,58 +79,65 @@ impl Store {
     pub(super) fn learn(&self, keyspace: &OpenKeyspace, learner: &Learner, task: &Task) {
         let started = Instant::now();
         let mut turn = Turn::begun_at(started);
-        let is_wanted = || self.is_to_learn(keyspace, task);
-        let mut go_on = || self.give_way(&mut turn, &is_wanted);
-        let Some(tables) = learnable(learner, &task.tables) else {
-            return;
+        let is_there = || match &task.run {
+            Some(run) => keyspace.has_run(run),
+            None => task.tables.iter().all(|table| !table.is_obsolete()),
         };
-        let learned = self.train(keyspace, &tables, &mut go_on);
+        let is_wanted = || {
+            let takes_writes = self.check_writable().is_ok();
+            takes_writes && self.is_wanted(keyspace).is_ok() && is_there()
+        };
+        let mut go_on = || self.give_way(&mut turn, &is_wanted);
+        let ended = self.train(keyspace, learner, &task.tables, &mut go_on);
         let time = started.elapsed().saturating_sub(turn.rested);
-        match learned {
-            Ok(Learning::Done) => learner.note(&tables, Learned::Model { time }),
-            Ok(Learning::Unfit) => learner.note(&tables, Learned::Unfit),
-            Ok(Learning::Stopped) => learner.note(&tables, Learned::GivenUp),
-            Err(_) if !is_wanted() => learner.note(&tables, Learned::GivenUp),
-            Err((table, error)) => learner.note(&[table], Learned::Failed(error)),
+        match ended {
+            Ok(tables) if tables.is_empty() => {}
+            Ok(tables) => learner.note(&tables, Learned::Model { time }),
+            Err(_) if !is_there() => learner.note(&task.tables, Learned::GivenUp { time }),
+            // The store closes, or the keyspace is dropped.
+            Err(Halt::Stopped) => {}
+            Err(Halt::Unfit(tables)) => learner.note(&tables, Learned::Unfit),
+            Err(Halt::Failed(tables, error)) => learner.note(&tables, Learned::Failed(error)),
         }
     }
 
-    fn is_to_learn(&self, keyspace: &OpenKeyspace, task: &Task) -> bool {
-        let takes_writes = self.check_writable().is_ok();
-        takes_writes
-            && self.is_wanted(keyspace).is_ok()
-            && task.tables.iter().all(|table| !table.is_obsolete())
-            && task.run.as_ref().is_none_or(|run| keyspace.has_run(run))
-    }
-
-    /// Learns one model of tables that are learnable.
-    ///
-    /// # Errors
-    /// With the table that cannot be learned.
+    /// Learns one model of those tables that need one, and returns them; takes note of the others.
     fn train(
         &self,
         keyspace: &OpenKeyspace,
+        learner: &Learner,
         tables: &[Arc<Table>],
         go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Learning, (Arc<Table>, Error)> {
-        let of = |table: &Arc<Table>| {
-            let table = Arc::clone(table);
-            |error: Error| (table, error)
-        };
-        let Some(first) = tables.first() else {
-            return Ok(Learning::Stopped);
-        };
-        let Some(map) = self.map_of(keyspace, first).map_err(of(first))? else {
-            return Ok(Learning::Stopped);
-        };
-        let mut training = Training::begin(map).map_err(of(first))?;
+    ) -> Result<Vec<Arc<Table>>, Halt> {
+        let mut needy = Vec::new();
         for table in tables {
-            let reader = table.reader().map_err(of(table))?;
-            if let Some(ended) = training.take(reader, go_on).map_err(of(table))? {
-                return Ok(ended);
+            if !go_on() {
+                return Err(Halt::Stopped);
+            }
+            match Halt::at(table, table.reader())?.is_learnable() {
+                true => needy.push(Arc::clone(table)),
+                false => learner.note(slice::from_ref(table), Learned::Modelled),
             }
         }
-        training.end().map_err(of(first))
+        let Some(first) = needy.first() else {
+            return Ok(needy);
+        };
+        let map = Halt::at(first, self.map_of(keyspace, first))?;
+        let map = map.ok_or(Halt::Stopped)?;
+        let mut training = Halt::at(first, Training::begin(map))?;
+        for table in &needy {
+            let reader = Halt::at(table, table.reader())?;
+            match Halt::at(table, training.take(reader, go_on))? {
+                Learning::GoesOn => {}
+                Learning::Unfit => return Err(Halt::Unfit(vec![Arc::clone(table)])),
+                Learning::Stopped => return Err(Halt::Stopped),
+            }
+        }
+        match training.end() {
+            Ok(true) => Ok(needy),
+            Ok(false) => Err(Halt::Unfit(needy)),
+            Err(error) => Err(Halt::Failed(needy, error)),
+        }
     }
 
     /// The key map of a table, with its number; `None` if the table is gone.
@@ -175,20 +182,19 @@ impl Store {
     }
 }
 
-/// Those of some tables that can be learned, if there are any; takes note of the others.
-fn learnable(learner: &Learner, tables: &[Arc<Table>]) -> Option<Vec<Arc<Table>>> {
-    let mut learnable = Vec::new();
-    for table in tables {
-        let learned = match table.reader().map(|reader| reader.is_learnable()) {
-            Ok(true) => {
-                learnable.push(Arc::clone(table));
-                continue;
-            }
-            Ok(false) => Learned::Modelled,
-            Err(_) if table.is_obsolete() => Learned::GivenUp,
-            Err(error) => Learned::Failed(error),
-        };
-        learner.note(slice::from_ref(table), learned);
+/// Why no model was learned.
+enum Halt {
+    /// It was not to go on.
+    Stopped,
+    /// The keys of these tables fit none.
+    Unfit(Vec<Arc<Table>>),
+    /// It failed at one of these tables.
+    Failed(Vec<Arc<Table>>, Error),
+}
+
+impl Halt {
+    /// A failure at a table.
+    fn at<T>(table: &Arc<Table>, result: Result<T>) -> Result<T, Halt> {
+        result.map_err(|error| Halt::Failed(vec![Arc::clone(table)], error))
     }
-    (!learnable.is_empty()).then_some(learnable)
 }

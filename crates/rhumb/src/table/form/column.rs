@@ -101,7 +101,8 @@ impl Column {
     }
 
     /// How many of the first `count` values, which ascend, are below `value`, and one more if the next one is `value` itself. Of blocks
-    /// and the ranks that they begin with, the block before so many is where a rank first occurs.
+    /// and the ranks that they begin with, the block before so many is the first one that begins with a rank, or else the last one that
+    /// begins below it.
     pub fn count_to(&self, count: u64, value: u64) -> u64 {
         let below = self.count_below(count, value);
         below + u64::from(below < count && self.value(below) == value)

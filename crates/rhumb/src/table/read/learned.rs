@@ -22,11 +22,11 @@ const SPECIFICATION: &str = "plr:boundary=18";
 /// After so many entries it is asked whether to go on.
 const ASK_AFTER: u64 = 1024;
 
-/// How learning ended.
+/// What becomes of learning behind one more table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Learning {
-    /// The tables have a model.
-    Done,
+    /// It can go on, or end.
+    GoesOn,
     /// Too many of the keys share a number.
     Unfit,
     /// It was not to go on.
@@ -65,7 +65,7 @@ impl Learned {
     }
 
     /// The memory that it takes, in bytes, without the map, which the keyspace keeps anyway. What several tables share is divided among
-    /// those that are left.
+    /// those whose readers are left: those of tables that are gone count as long as somebody reads them.
     fn bytes(&self) -> usize {
         let shared = self.index.size_in_bytes();
         let sharers = Arc::strong_count(&self.index);
@@ -73,7 +73,7 @@ impl Learned {
     }
 }
 
-/// Learns one model of tables, whose keys ascend from one to the next.
+/// Learns one model of tables that have none, whose keys ascend from one to the next.
 pub(crate) struct Training {
     builder: Box<dyn IndexBuilder>,
     map: NumberedMap,
@@ -82,34 +82,31 @@ pub(crate) struct Training {
     taken: Vec<Taken>,
 }
 
-/// A table whose keys the builder has.
+/// A table whose keys the builder has, and its part of the model.
 struct Taken {
     table: Arc<TableReader>,
-    first_ranks: Vec<u64>,
+    first_ranks: Column,
 }
 
-impl Taken {
+/// The first ranks of a table's blocks, while it is gone over.
+#[derive(Default)]
+struct FirstRanks(Vec<u64>);
+
+impl FirstRanks {
     /// Blocks up to this one, if they have no first rank yet, begin with a rank. A given-up placement may leave blocks without entries,
     /// which begin with the next key.
-    fn begin_blocks(&mut self, up_to: u64, rank: u64) {
-        while self.first_ranks.len() as u64 <= up_to {
-            self.first_ranks.push(rank);
+    fn begin(&mut self, up_to: u64, rank: u64) {
+        while self.0.len() as u64 <= up_to {
+            self.0.push(rank);
         }
     }
 
-    /// What the table has of a model.
-    fn learned(&self, index: &Arc<dyn Index>, map: &NumberedMap) -> Result<Learned> {
-        let (mut bytes, blocks) = (Vec::new(), self.table.blocks());
-        let fits = Column::encode(&self.first_ranks, &mut bytes);
-        let first_ranks = Column::decode(&mut &*bytes, &mut 0, blocks + 1);
-        let first_ranks = first_ranks.ok().filter(|_| fits);
-        Ok(Learned {
-            index: Arc::clone(index),
-            map: map.clone(),
-            first_ranks: first_ranks
-                .ok_or_else(|| of_table(&self.table, "its blocks are too many"))?,
-            blocks,
-        })
+    /// `None` if they have no byte form.
+    fn encode(&self) -> Option<Column> {
+        let mut bytes = Vec::new();
+        let fits = Column::encode(&self.0, &mut bytes);
+        let column = Column::decode(&mut &*bytes, &mut 0, self.0.len() as u64);
+        column.ok().filter(|_| fits)
     }
 }
 
@@ -133,8 +130,7 @@ impl Training {
         })
     }
 
-    /// Adds the keys of a [learnable](TableReader::is_learnable) table. `go_on` is asked from time to time. What ended the learning, if
-    /// something did.
+    /// Adds the keys of a [learnable](TableReader::is_learnable) table. `go_on` is asked from time to time.
     ///
     /// # Errors
     /// If the table cannot be read or is damaged. Then there is no model.
@@ -142,35 +138,39 @@ impl Training {
         &mut self,
         table: &Arc<TableReader>,
         go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Learning>> {
-        let mut taken = Taken {
-            table: Arc::clone(table),
-            first_ranks: Vec::new(),
-        };
+    ) -> Result<Learning> {
+        let mut first_ranks = FirstRanks::default();
         let mut cursor = table.cursor(false);
         cursor.seek_first()?;
         let (before, mut entries) = (self.ranks, 0);
         while let Some(block) = cursor.block().filter(|_| cursor.valid()) {
             if entries % ASK_AFTER == 0 {
                 if !go_on() {
-                    return Ok(Some(Learning::Stopped));
+                    return Ok(Learning::Stopped);
                 }
                 if self.builder.is_unfit() {
-                    return Ok(Some(Learning::Unfit));
+                    return Ok(Learning::Unfit);
                 }
             }
             entries += 1;
             let added = self.add(cursor.key());
             added.map_err(|error| of_table(table, error))?;
-            taken.begin_blocks(block, self.ranks - 1);
+            first_ranks.begin(block, self.ranks - 1);
             cursor.next()?;
         }
-        taken.begin_blocks(table.blocks(), self.ranks);
+        first_ranks.begin(table.blocks(), self.ranks);
         if self.ranks - before != table.directory.ranks() {
             return Err(of_table(table, "its directory counts other keys"));
         }
-        self.taken.push(taken);
-        Ok(self.builder.is_unfit().then_some(Learning::Unfit))
+        let first_ranks = first_ranks.encode();
+        self.taken.push(Taken {
+            table: Arc::clone(table),
+            first_ranks: first_ranks.ok_or_else(|| of_table(table, "its blocks are too many"))?,
+        });
+        Ok(match self.builder.is_unfit() {
+            true => Learning::Unfit,
+            false => Learning::GoesOn,
+        })
     }
 
     /// Adds a key, unless it is the last one once more.
@@ -184,27 +184,28 @@ impl Training {
         Ok(())
     }
 
-    /// Ends the model of the tables that were taken. Their gets use it from then on.
+    /// Ends the model of the tables that were taken. Their gets use it from then on. Whether it fits their keys: the last ones may
+    /// decide it.
     ///
     /// # Errors
     /// If it cannot be built. The tables stay as they are.
-    pub fn end(self) -> Result<Learning> {
+    pub fn end(self) -> Result<bool> {
         let index = match self.builder.finish() {
-            // The last keys may decide it.
-            Err(IndexError::Unfit { .. }) => return Ok(Learning::Unfit),
+            Err(IndexError::Unfit { .. }) => return Ok(false),
             built => registry::open(built.map_err(refused)?).map_err(refused)?,
         };
         let index: Arc<dyn Index> = index.into();
-        let of_tables = self
-            .taken
-            .iter()
-            .map(|taken| taken.learned(&index, &self.map));
-        let of_tables: Vec<Learned> = of_tables.collect::<Result<_>>()?;
-        for (taken, learned) in self.taken.iter().zip(of_tables) {
-            // Whoever was first has learned the same.
-            let _ = taken.table.learned.set(Box::new(learned));
+        for Taken { table, first_ranks } in self.taken {
+            let learned = Learned {
+                index: Arc::clone(&index),
+                map: self.map.clone(),
+                first_ranks,
+                blocks: table.blocks(),
+            };
+            let set = table.learned.set(Box::new(learned));
+            debug_assert!(set.is_ok(), "tables with a model are not learned again");
         }
-        Ok(Learning::Done)
+        Ok(true)
     }
 }
 

@@ -20,6 +20,9 @@ use crate::version::{LEVELS, Levels, LookUps, Run, Table};
 /// Behind so many models in a row that do not fit the keys of one key map, its other tables are not tried.
 const MOST_UNFIT: u64 = 3;
 
+/// One model covers no more entries: an index has at most 2^32 keys.
+const MOST_ENTRIES: u64 = 1 << 31;
+
 /// What learns models of a keyspace's tables.
 #[derive(Debug)]
 pub(crate) struct Learner {
@@ -63,8 +66,8 @@ pub(crate) enum Learned {
     Unfit,
     /// They cannot be learned, and are not tried again.
     Failed(Error),
-    /// It was given up, since tables went or came meanwhile.
-    GivenUp,
+    /// It was given up after so much time, since tables went or came meanwhile.
+    GivenUp { time: Duration },
 }
 
 #[derive(Debug, Default)]
@@ -76,7 +79,7 @@ struct State {
     /// How many models in a row did not fit, by the key maps of their tables, which have one in common.
     unfit: BTreeMap<u64, u64>,
     levels: [History; LEVELS],
-    /// The time of learning so far, and the entries that were learned.
+    /// The time of learning so far, in vain too, and the entries that were learned.
     build_nanos: f64,
     build_entries: f64,
     /// How many models and tables were learned, and how often it was given up.
@@ -111,14 +114,22 @@ enum Status {
 }
 
 /// Tables that one model may cover.
-struct Unit {
-    /// The time since the youngest of them came.
-    age: Duration,
+struct Unit<'t> {
+    /// Those that have a model too.
+    tables: &'t [Arc<Table>],
+    /// What a model of those without one is expected to gain, and how often they were asked.
     gain: f64,
-    /// How often they were asked.
     asked: f64,
-    /// Those without a model.
-    tables: Vec<Arc<Table>>,
+}
+
+impl Unit<'_> {
+    /// Whether it is learned before another one: where more is to be gained, or, if too little is known of both, more is asked.
+    fn is_before(&self, other: &Unit<'_>) -> bool {
+        let by_gain = self.gain.total_cmp(&other.gain);
+        by_gain
+            .then_with(|| self.asked.total_cmp(&other.asked))
+            .is_gt()
+    }
 }
 
 impl Learner {
@@ -135,45 +146,56 @@ impl Learner {
     pub fn next(&self, levels: &Arc<Levels>, now: Instant) -> Next {
         let mut state = lock(&self.state);
         state.follow(levels, self.wait, now);
-        let (mut best, mut soonest): (Option<(f64, f64, Task)>, Option<Duration>) = (None, None);
+        let (mut best, mut soonest): (Option<(Unit<'_>, &Arc<Run>)>, Option<Duration>) =
+            (None, None);
         for (_, run) in levels.all_runs() {
-            for unit in self.units(run) {
-                let Some(unit) = state.unit(unit, now) else {
-                    continue;
+            for unit in self.units(run).filter_map(|unit| state.unit(unit)) {
+                let youngest = if self.is_whole() {
+                    run.tables()
+                } else {
+                    unit.tables
                 };
-                if unit.age < self.wait {
-                    let left = self.wait - unit.age;
+                let age = state.age(youngest, now);
+                if age < self.wait {
+                    let left = self.wait - age;
                     soonest = Some(soonest.map_or(left, |s| s.min(left)));
-                    continue;
-                }
-                // Of those of which too little is known, the one that is asked most.
-                let is_more = best.as_ref().is_none_or(|(gain, asked, _)| {
-                    let by_gain = unit.gain.total_cmp(gain);
-                    by_gain.then_with(|| unit.asked.total_cmp(asked)).is_gt()
-                });
-                if unit.gain > 0.0 && is_more {
-                    let is_whole = self.covers == Covers::Level;
-                    let task = Task {
-                        gain: unit.gain,
-                        tables: unit.tables,
-                        run: is_whole.then(|| Arc::clone(run)),
-                    };
-                    best = Some((unit.gain, unit.asked, task));
+                } else if unit.gain > 0.0
+                    && best.as_ref().is_none_or(|(best, _)| unit.is_before(best))
+                {
+                    best = Some((unit, run));
                 }
             }
         }
         match (best, soonest) {
-            (Some((.., task)), _) => Next::Learn(task),
+            (Some((unit, run)), _) => Next::Learn(Task {
+                gain: unit.gain,
+                tables: state
+                    .waiting(unit.tables)
+                    .map(|(table, _)| Arc::clone(table))
+                    .collect(),
+                run: self.is_whole().then(|| Arc::clone(run)),
+            }),
             (None, Some(left)) => Next::In(left),
             (None, None) => Next::Nothing,
         }
     }
 
-    /// The tables of a run that one model may cover: those that number their keys alike.
+    fn is_whole(&self) -> bool {
+        self.covers == Covers::Level
+    }
+
+    /// The tables of a run that one model may cover: neighbours that number their keys alike.
     fn units<'r>(&self, run: &'r Run) -> impl Iterator<Item = &'r [Arc<Table>]> {
-        let is_whole = self.covers == Covers::Level;
-        let tables = run.tables();
-        tables.chunk_by(move |a, b| is_whole && a.meta.map_number == b.meta.map_number)
+        let (is_whole, mut entries) = (self.is_whole(), 0_u64);
+        run.tables().chunk_by(move |table, next| {
+            entries += table.meta.entries;
+            let is_alike = table.meta.map_number == next.meta.map_number;
+            let goes_on = is_whole && is_alike && entries + next.meta.entries <= MOST_ENTRIES;
+            if !goes_on {
+                entries = 0;
+            }
+            goes_on
+        })
     }
 
     /// Takes note of how learning tables ended.
@@ -202,8 +224,10 @@ impl Learner {
                 state.failure = Some(error.to_string());
                 Status::Failed
             }
-            Learned::GivenUp => {
+            Learned::GivenUp { time } => {
                 state.given_up += 1;
+                // What is learned has to be worth it too.
+                state.build_nanos += time.as_nanos() as f64;
                 return;
             }
         };
@@ -298,24 +322,40 @@ impl State {
         }
     }
 
-    /// What is known of tables that one model may cover; `None` if all of them have one, or can have none.
-    fn unit(&self, tables: &[Arc<Table>], now: Instant) -> Option<Unit> {
-        let mut unit = Unit {
-            age: Duration::MAX,
-            gain: 0.0,
-            asked: 0.0,
-            tables: Vec::new(),
-        };
-        for table in tables {
+    /// The tables without a model among some.
+    fn waiting<'t>(
+        &self,
+        tables: &'t [Arc<Table>],
+    ) -> impl Iterator<Item = (&'t Arc<Table>, &Followed)> {
+        let followed = tables.iter().filter_map(|table| {
             let followed = self.tables.get(&table.meta.number)?;
-            unit.age = unit.age.min(now.saturating_duration_since(followed.born));
-            if self.status(followed) == Status::Waits {
-                unit.gain += self.gain(followed);
-                unit.asked += Seen::of(&followed.look_ups).look_ups();
-                unit.tables.push(Arc::clone(table));
-            }
+            Some((table, followed))
+        });
+        followed.filter(|(_, followed)| self.status(followed) == Status::Waits)
+    }
+
+    /// What is known of tables that one model may cover; `None` if all of them have one, or can have none.
+    fn unit<'t>(&self, tables: &'t [Arc<Table>]) -> Option<Unit<'t>> {
+        self.waiting(tables).next()?;
+        let (mut gain, mut asked) = (0.0, 0.0);
+        for (_, followed) in self.waiting(tables) {
+            gain += self.gain(followed);
+            asked += Seen::of(&followed.look_ups).look_ups();
         }
-        (!unit.tables.is_empty()).then_some(unit)
+        Some(Unit {
+            tables,
+            gain,
+            asked,
+        })
+    }
+
+    /// The time since the youngest of some tables came.
+    fn age(&self, tables: &[Arc<Table>], now: Instant) -> Duration {
+        let followed = tables
+            .iter()
+            .filter_map(|table| self.tables.get(&table.meta.number));
+        let youngest = followed.map(|followed| followed.born).max();
+        youngest.map_or(Duration::ZERO, |born| now.saturating_duration_since(born))
     }
 
     /// The nanoseconds that a model of a table is expected to gain.

@@ -12,9 +12,17 @@ fn by_tables(wait: Duration) -> Learner {
 
 /// Tables of a level, by their numbers and entries.
 fn levels(level: usize, tables: &[(u64, u64)]) -> Arc<Levels> {
+    let of_one_map = tables
+        .iter()
+        .map(|&(number, entries)| (level, number, entries, 0));
+    levels_of(&of_one_map.collect::<Vec<_>>())
+}
+
+/// Tables by their levels, numbers, entries and key maps.
+fn levels_of(tables: &[(usize, u64, u64, u64)]) -> Arc<Levels> {
     let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::default());
     let files = Files::uncached(&fs, Path::new("store")).unwrap();
-    let tables = tables.iter().map(|&(number, entries)| {
+    let tables = tables.iter().map(|&(level, number, entries, map_number)| {
         let key: Box<[u8]> = number.to_be_bytes().into();
         let meta = TableMeta {
             number,
@@ -29,7 +37,7 @@ fn levels(level: usize, tables: &[(u64, u64)]) -> Arc<Levels> {
             largest_excluded: false,
             smallest_sequence: 1,
             largest_sequence: 1,
-            map_number: 0,
+            map_number,
             index_kind: "fp".to_string(),
             values: Vec::new(),
             hides: 0,
@@ -193,28 +201,24 @@ fn short_lives_do_not_count() {
     assert_eq!(learn(&learner, &levels, now + WAIT), 100);
 }
 
-/// The tables of a run are learned together once all of them are old enough, those of the next run apart; what has a model keeps it.
+fn task(learner: &Learner, levels: &Arc<Levels>, now: Instant) -> (Task, Vec<u64>) {
+    let Next::Learn(task) = learner.next(levels, now) else {
+        panic!("nothing to learn");
+    };
+    let numbers = task.tables.iter().map(|table| table.meta.number).collect();
+    (task, numbers)
+}
+
+/// The tables of a run are learned together once all of them are old enough; those that have a model keep it.
 #[test]
 fn a_level_is_learned_as_one() {
     let (learner, start) = (Learner::new(WAIT, Covers::Level), Instant::now());
-    let task = |levels: &Arc<Levels>, now| match learner.next(levels, now) {
-        Next::Learn(task) => task,
-        other => panic!("{other:?}"),
-    };
-    let numbers = |task: &Task| -> Vec<u64> {
-        let tables = task.tables.iter();
-        tables.map(|table| table.meta.number).collect()
-    };
     let two = levels(1, &[(1, 10), (2, 10)]);
     learner.next(&two, start);
-    let first = task(&two, start + WAIT);
-    assert_eq!(numbers(&first), [1, 2]);
-    assert!(
-        first
-            .run
-            .as_ref()
-            .is_some_and(|run| run.tables().len() == 2)
-    );
+    let (first, numbers) = task(&learner, &two, start + WAIT);
+    assert_eq!(numbers, [1, 2]);
+    let run = first.run.as_ref().unwrap();
+    assert_eq!(run.tables().len(), 2);
     let time = Duration::from_nanos(10);
     learner.note(&first.tables, Learned::Model { time });
     // The others wait for the youngest.
@@ -224,13 +228,41 @@ fn a_level_is_learned_as_one() {
     let later = start + WAIT + WAIT / 2;
     assert!(matches!(learner.next(&four, later), Next::In(left) if left == WAIT));
     assert!(matches!(learner.next(&four, later + WAIT / 2), Next::In(left) if left == WAIT / 2));
-    let second = task(&four, later + WAIT);
-    assert_eq!(numbers(&second), [3, 4]);
-    learner.note(&second.tables, Learned::GivenUp);
+    let (second, numbers) = task(&learner, &four, later + WAIT);
+    assert_eq!(numbers, [3, 4]);
+    learner.note(&second.tables, Learned::GivenUp { time });
     let (stats, _) = learner.stats(&four);
     assert_eq!((stats.tables, stats.models, stats.given_up), (2, 1, 1));
+    assert_eq!(stats.learning_time, 2 * time);
     learner.note(&second.tables, Learned::Model { time });
     let (stats, _) = learner.stats(&four);
     assert_eq!((stats.tables, stats.models, stats.learned), (4, 2, 4));
     assert!(matches!(learner.next(&four, later + WAIT), Next::Nothing));
+}
+
+/// Tables of other runs, and those that number their keys in another way, are learned apart. One that is unfit leaves the others.
+#[test]
+fn a_model_covers_tables_with_one_key_map_alone() {
+    let (learner, now) = (Learner::new(Duration::ZERO, Covers::Level), Instant::now());
+    let levels = levels_of(&[
+        (1, 1, 10, 7),
+        (1, 2, 10, 7),
+        (1, 3, 10, 8),
+        (1, 4, 10, 8),
+        (1, 5, 10, 8),
+        (2, 6, 10, 7),
+    ]);
+    let mut learned = Vec::new();
+    for _ in 0..4 {
+        let (task, numbers) = task(&learner, &levels, now);
+        let (tables, outcome) = match numbers[..] {
+            [3, 4, 5] => (&task.tables[1..2], Learned::Unfit),
+            _ => (&task.tables[..], Learned::Model { time: WAIT }),
+        };
+        learner.note(tables, outcome);
+        learned.push(numbers);
+    }
+    learned.sort();
+    assert_eq!(learned, [vec![1, 2], vec![3, 4, 5], vec![3, 5], vec![6]]);
+    assert!(matches!(learner.next(&levels, now), Next::Nothing));
 }
