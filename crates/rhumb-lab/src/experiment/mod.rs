@@ -263,6 +263,8 @@ pub struct Phase {
     pub rate: Option<f64>,
     /// Whether all is merged, converted and collected by force before it begins.
     pub is_behind_all_work: bool,
+    /// Whether all keys are looked up once in their order before it begins, so that a cache has what it can hold.
+    pub is_warm: bool,
     /// Whether it is looked up which part of the store answers each read.
     pub has_sources: bool,
 }
@@ -277,6 +279,7 @@ impl Phase {
             clients: 1,
             rate: None,
             is_behind_all_work: false,
+            is_warm: false,
             has_sources: false,
         }
     }

@@ -34,6 +34,9 @@ pub fn measure(study: &Study<'_>, phases: &[Phase]) -> Result<Measured> {
         if phase.is_behind_all_work {
             do_all_work(phase.name, &*store, &mut measured)?;
         }
+        if phase.is_warm {
+            warm(study, &*store)?;
+        }
         let sources = Sources::new(&*store)?;
         let driver = Driver {
             store: &*store,
@@ -76,6 +79,18 @@ impl Phase {
     fn is_watched(&self) -> bool {
         !matches!(self.count, Count::OfScale(_) | Count::Uncached)
     }
+}
+
+/// Looks up all keys in their order, those too that are not there yet.
+fn warm(study: &Study<'_>, store: &dyn Store) -> Result<()> {
+    let (keys, progress) = (&study.records.input.keys, study.setting.progress);
+    progress.stage(format!("{}: warm-up", study.name), keys.len());
+    let mut value = Vec::new();
+    for rank in 0..keys.len() {
+        store.get(keys.get(rank), &mut value)?;
+        progress.advance(1)?;
+    }
+    Ok(())
 }
 
 /// Merges, converts and collects all by force before a phase, and adds the time that it took and the largest memory
