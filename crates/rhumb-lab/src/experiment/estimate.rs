@@ -237,7 +237,8 @@ fn of_work(planned: &Planned, size: Size, amounts: &Amounts, machine: &Machine) 
                 // They are a part of the records, most of which were loaded by a phase before.
                 Count::Left => 0.1 * size.records,
             };
-            phases.iter().map(count).sum::<f64>() * operation
+            let warm = phases.iter().filter(|phase| phase.is_warm).count() as f64;
+            phases.iter().map(count).sum::<f64>() * operation + warm * size.records * STEP
         }
     }
 }
@@ -253,6 +254,8 @@ fn memory(group: &Group, size: Size) -> f64 {
         System::Rhumb(settings) if settings.index.is_exact() => EXACT_BYTES,
         _ => INDEX_BYTES,
     };
-    let buffers = 4 * settings.write_buffer_bytes + settings.cache_bytes;
-    PROCESS_BYTES + keys + size.records * index + buffers as f64
+    let buffers = 4.0 * settings.write_buffer_bytes as f64;
+    // A cache holds no more than there is.
+    let cache = (settings.cache_bytes as f64).min(2.0 * size.bytes());
+    PROCESS_BYTES + keys + size.records * index + buffers + cache
 }

@@ -55,7 +55,7 @@ pub struct ModelStats {
     pub bytes: u64,
     /// How many tables were learned since the store was opened,
     pub learned: u64,
-    /// and in what time.
+    /// and in what time, with what was given up.
     pub learning_time: Duration,
     /// How often learning was given up, since the table, or the run that was learned as a whole, changed meanwhile.
     pub given_up: u64,

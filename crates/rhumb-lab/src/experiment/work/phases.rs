@@ -36,6 +36,7 @@ pub fn measure(study: &Study<'_>, phases: &[Phase]) -> Result<Measured> {
         }
         if phase.is_warm {
             warm(study, &*store)?;
+            before = store.counters()?;
         }
         let sources = Sources::new(&*store)?;
         let driver = Driver {

@@ -96,7 +96,7 @@ impl Store {
             Err(_) if !is_there() => learner.note(&task.tables, Learned::GivenUp { time }),
             // The store closes, or the keyspace is dropped.
             Err(Halt::Stopped) => {}
-            Err(Halt::Unfit(tables)) => learner.note(&tables, Learned::Unfit),
+            Err(Halt::Unfit { tables, alone }) => learner.note(&tables, Learned::Unfit { alone }),
             Err(Halt::Failed(tables, error)) => learner.note(&tables, Learned::Failed(error)),
         }
     }
@@ -129,13 +129,21 @@ impl Store {
             let reader = Halt::at(table, table.reader())?;
             match Halt::at(table, training.take(reader, go_on))? {
                 Learning::GoesOn => {}
-                Learning::Unfit => return Err(Halt::Unfit(vec![Arc::clone(table)])),
+                Learning::Unfit => {
+                    return Err(Halt::Unfit {
+                        tables: vec![Arc::clone(table)],
+                        alone: Arc::ptr_eq(table, first),
+                    });
+                }
                 Learning::Stopped => return Err(Halt::Stopped),
             }
         }
         match training.end() {
             Ok(true) => Ok(needy),
-            Ok(false) => Err(Halt::Unfit(needy)),
+            Ok(false) => Err(Halt::Unfit {
+                tables: needy,
+                alone: true,
+            }),
             Err(error) => Err(Halt::Failed(needy, error)),
         }
     }
@@ -186,8 +194,11 @@ impl Store {
 enum Halt {
     /// It was not to go on.
     Stopped,
-    /// The keys of these tables fit none.
-    Unfit(Vec<Arc<Table>>),
+    /// The keys of these tables fit none; `alone` if no other table was learned before them.
+    Unfit {
+        tables: Vec<Arc<Table>>,
+        alone: bool,
+    },
     /// It failed at one of these tables.
     Failed(Vec<Arc<Table>>, Error),
 }

@@ -62,8 +62,8 @@ pub(crate) enum Learned {
     Model { time: Duration },
     /// Their own indexes are models.
     Modelled,
-    /// Their keys fit no model.
-    Unfit,
+    /// Their keys fit no model; `alone` if no other table was learned before them in the same one.
+    Unfit { alone: bool },
     /// They cannot be learned, and are not tried again.
     Failed(Error),
     /// It was given up after so much time, since tables went or came meanwhile.
@@ -79,7 +79,9 @@ struct State {
     /// How many models in a row did not fit, by the key maps of their tables, which have one in common.
     unfit: BTreeMap<u64, u64>,
     levels: [History; LEVELS],
-    /// The time of learning so far, in vain too, and the entries that were learned.
+    /// The time of learning, and what was given up too.
+    time: Duration,
+    /// The time of what was learned, and its entries.
     build_nanos: f64,
     build_entries: f64,
     /// How many models and tables were learned, and how often it was given up.
@@ -149,13 +151,9 @@ impl Learner {
         let (mut best, mut soonest): (Option<(Unit<'_>, &Arc<Run>)>, Option<Duration>) =
             (None, None);
         for (_, run) in levels.all_runs() {
+            let of_run = self.is_whole().then(|| state.age(run.tables(), now));
             for unit in self.units(run).filter_map(|unit| state.unit(unit)) {
-                let youngest = if self.is_whole() {
-                    run.tables()
-                } else {
-                    unit.tables
-                };
-                let age = state.age(youngest, now);
+                let age = of_run.unwrap_or_else(|| state.age(unit.tables, now));
                 if age < self.wait {
                     let left = self.wait - age;
                     soonest = Some(soonest.map_or(left, |s| s.min(left)));
@@ -188,9 +186,10 @@ impl Learner {
     fn units<'r>(&self, run: &'r Run) -> impl Iterator<Item = &'r [Arc<Table>]> {
         let (is_whole, mut entries) = (self.is_whole(), 0_u64);
         run.tables().chunk_by(move |table, next| {
-            entries += table.meta.entries;
+            entries = entries.saturating_add(table.meta.entries);
             let is_alike = table.meta.map_number == next.meta.map_number;
-            let goes_on = is_whole && is_alike && entries + next.meta.entries <= MOST_ENTRIES;
+            let goes_on =
+                is_whole && is_alike && entries.saturating_add(next.meta.entries) <= MOST_ENTRIES;
             if !goes_on {
                 entries = 0;
             }
@@ -206,6 +205,7 @@ impl Learner {
                 let entries: u64 = tables.iter().map(|table| table.meta.entries).sum();
                 state.models += 1;
                 state.learned += tables.len() as u64;
+                state.time += time;
                 state.build_nanos += time.as_nanos() as f64;
                 state.build_entries += entries as f64;
                 if let Some(first) = tables.first() {
@@ -214,8 +214,9 @@ impl Learner {
                 Status::Learned(state.models)
             }
             Learned::Modelled => Status::Modelled,
-            Learned::Unfit => {
-                if let Some(first) = tables.first() {
+            Learned::Unfit { alone } => {
+                // What does not fit behind others tells nothing of these.
+                if let Some(first) = tables.first().filter(|_| alone) {
                     *state.unfit.entry(first.meta.map_number).or_default() += 1;
                 }
                 Status::Unfit
@@ -226,8 +227,7 @@ impl Learner {
             }
             Learned::GivenUp { time } => {
                 state.given_up += 1;
-                // What is learned has to be worth it too.
-                state.build_nanos += time.as_nanos() as f64;
+                state.time += time;
                 return;
             }
         };
@@ -246,7 +246,7 @@ impl Learner {
             bytes: readers.map(|reader| reader.learned_bytes() as u64).sum(),
             learned: state.learned,
             given_up: state.given_up,
-            learning_time: Duration::from_nanos(state.build_nanos as u64),
+            learning_time: state.time,
             ..ModelStats::default()
         };
         let now = Instant::now();

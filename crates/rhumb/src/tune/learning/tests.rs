@@ -170,12 +170,12 @@ fn tables_are_not_tried_behind_three_in_a_row_that_are_unfit() {
     };
     let time = Duration::from_nanos(10);
     let six = levels(1, &[1, 2, 3, 4, 5, 6].map(|number| (number, 10)));
-    note(&six, Learned::Unfit);
-    note(&six, Learned::Unfit);
+    note(&six, Learned::Unfit { alone: true });
+    note(&six, Learned::Unfit { alone: true });
     note(&six, Learned::Model { time });
-    note(&six, Learned::Unfit);
-    note(&six, Learned::Unfit);
-    note(&six, Learned::Unfit);
+    note(&six, Learned::Unfit { alone: true });
+    note(&six, Learned::Unfit { alone: true });
+    note(&six, Learned::Unfit { alone: true });
     let seven = levels(1, &[1, 2, 3, 4, 5, 6, 7].map(|number| (number, 10)));
     assert!(matches!(learner.next(&seven, now), Next::Nothing));
     let (stats, failure) = learner.stats(&seven);
@@ -256,7 +256,7 @@ fn a_model_covers_tables_with_one_key_map_alone() {
     for _ in 0..4 {
         let (task, numbers) = task(&learner, &levels, now);
         let (tables, outcome) = match numbers[..] {
-            [3, 4, 5] => (&task.tables[1..2], Learned::Unfit),
+            [3, 4, 5] => (&task.tables[1..2], Learned::Unfit { alone: false }),
             _ => (&task.tables[..], Learned::Model { time: WAIT }),
         };
         learner.note(tables, outcome);
