@@ -27,7 +27,7 @@ pub(crate) use form::summary::TableMeta;
 pub(crate) use form::value_uses::ValueUse;
 pub(crate) use read::cursor::TableCursor;
 pub(crate) use read::get::Asked;
-pub(crate) use read::learned::{Learning, Training};
+pub(crate) use read::learned::LearnedBuilder;
 pub(crate) use read::load::BlockSource;
 pub(crate) use read::model::{Model, SliceRef};
 pub(crate) use read::reader::{OpenAs, TableReader};
@@ -36,4 +36,5 @@ pub(crate) use read::stages::TimedGet;
 #[cfg(feature = "internals")]
 pub use read::stages::{BlockSize, GetTimes, HeldBlock, Stage};
 pub(crate) use read::trace::{GetTrace, NumberCache};
+pub(crate) use read::training::{Learning, Training};
 pub(crate) use write::writer::{TableSettings, TableWriter};

@@ -43,23 +43,22 @@ pub const fn mix(text: &'static str) -> [Phase; 1] {
     }]
 }
 
-/// Reads alone from a cache that holds everything at any scale.
-const CACHED: &str = "100/0, cached";
-
-/// Mixes with their settings besides those of the protocol.
-const MIXES: [(&str, &str, &[Phase]); 7] = [
-    ("100/0", "", &mix("read=100,zipfian")),
-    ("50/50", "", &mix("read=50,insert=50,zipfian")),
-    ("0/100", "", &mix("insert=100,zipfian")),
-    ("90/10", "", &mix("read=90,insert=10,zipfian")),
-    ("10/90", "", &mix("read=10,insert=90,zipfian")),
+/// Mixes with their systems, and settings besides those of the protocol. One cache holds everything at any scale.
+const MIXES: [(&str, &[&str], &str, &[Phase]); 7] = [
+    ("100/0", ALL, "", &mix("read=100,zipfian")),
+    ("50/50", ALL, "", &mix("read=50,insert=50,zipfian")),
+    ("0/100", ALL, "", &mix("insert=100,zipfian")),
+    ("90/10", ALL, "", &mix("read=90,insert=10,zipfian")),
+    ("10/90", ALL, "", &mix("read=10,insert=90,zipfian")),
     (
         "100/0, device",
+        ALL,
         "direct=true",
         &[Phase::new("mix", "read=100,zipfian")],
     ),
     (
-        CACHED,
+        "100/0, cached",
+        IN_MEMORY,
         "cache=16GiB",
         &[Phase {
             count: Count::Uncached,
@@ -82,10 +81,10 @@ fn over_mixes(amounts: &Amounts) -> Result<Vec<Planned>> {
     };
     let mut cells = Vec::new();
     for set in sets {
-        for (name, settings, phases) in mixes {
+        for (name, systems, settings, phases) in mixes {
             let (data, fill) = growing(set, amounts);
             let of_mix = Cells {
-                systems: if *name == CACHED { IN_MEMORY } else { ALL },
+                systems,
                 data,
                 are_texts: false,
                 fill,

@@ -84,8 +84,12 @@ impl Phase {
 
 /// Looks up all keys in their order, those too that are not there yet.
 fn warm(study: &Study<'_>, store: &dyn Store) -> Result<()> {
-    let (keys, progress) = (&study.records.input.keys, study.setting.progress);
-    progress.stage(format!("{}: warm-up", study.name), keys.len());
+    let (input, progress) = (&study.records.input, study.setting.progress);
+    let keys = &input.keys;
+    progress.stage(
+        format!("{}, {}: warm-up", input.name, study.name),
+        keys.len(),
+    );
     let mut value = Vec::new();
     for rank in 0..keys.len() {
         store.get(keys.get(rank), &mut value)?;

@@ -32,10 +32,9 @@ impl Store {
                 options => options?,
             };
             let mut stats = measure_keyspace(keyspace, options, tier)?;
-            stats.tuner = match keyspace.tuned() {
-                Some(tuned) => Some(tuned.stats(&keyspace.view.load_full().levels)),
-                None => remembered(&self.files, keyspace.id),
-            };
+            if keyspace.tuned().is_none() {
+                stats.tuner = remembered(&self.files, keyspace.id);
+            }
             keyspaces.push(stats);
         }
         keyspaces.sort_by(|a, b| a.name.cmp(&b.name));
@@ -86,6 +85,7 @@ fn measure_keyspace(
         levels: vec![LevelStats::default(); LEVELS],
         memtable_bytes: view.memtables().map(|m| m.bytes() as u64).sum(),
         order: measure_order(keyspace, view.held.as_deref()),
+        tuner: keyspace.tuned().map(|tuned| tuned.stats(&view.levels)),
         ..KeyspaceStats::default()
     };
     for (number, level) in stats.levels.iter_mut().enumerate() {

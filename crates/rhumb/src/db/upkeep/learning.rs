@@ -11,7 +11,7 @@ use super::compact::LONGEST_NAP;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::{Error, Result};
 use crate::sync::lock;
-use crate::table::{Learning, Training};
+use crate::table::{LearnedBuilder, Learning};
 use crate::tune::{Learned, Learner, Next, Task};
 use crate::version::Table;
 
@@ -109,42 +109,42 @@ impl Store {
         tables: &[Arc<Table>],
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Vec<Arc<Table>>, Halt> {
-        let mut needy = Vec::new();
+        let (mut builder, mut taken) = (None, Vec::new());
         for table in tables {
             if !go_on() {
                 return Err(Halt::Stopped);
             }
-            match Halt::at(table, table.reader())?.is_learnable() {
-                true => needy.push(Arc::clone(table)),
-                false => learner.note(slice::from_ref(table), Learned::Modelled),
-            }
-        }
-        let Some(first) = needy.first() else {
-            return Ok(needy);
-        };
-        let map = Halt::at(first, self.map_of(keyspace, first))?;
-        let map = map.ok_or(Halt::Stopped)?;
-        let mut training = Halt::at(first, Training::begin(map))?;
-        for table in &needy {
             let reader = Halt::at(table, table.reader())?;
-            match Halt::at(table, training.take(reader, go_on))? {
-                Learning::GoesOn => {}
+            if !reader.is_learnable() {
+                learner.note(slice::from_ref(table), Learned::Modelled);
+                continue;
+            }
+            let builder = match &mut builder {
+                Some(builder) => builder,
+                none => {
+                    let map = Halt::at(table, self.map_of(keyspace, table))?;
+                    let map = map.ok_or(Halt::Stopped)?;
+                    none.insert(Halt::at(table, LearnedBuilder::begin(map))?)
+                }
+            };
+            match Halt::at(table, builder.take(reader, go_on))? {
+                Learning::GoesOn => taken.push(Arc::clone(table)),
                 Learning::Unfit => {
                     return Err(Halt::Unfit {
+                        alone: taken.is_empty(),
                         tables: vec![Arc::clone(table)],
-                        alone: Arc::ptr_eq(table, first),
                     });
                 }
                 Learning::Stopped => return Err(Halt::Stopped),
             }
         }
-        match training.end() {
-            Ok(true) => Ok(needy),
+        match builder.map_or(Ok(true), LearnedBuilder::end) {
+            Ok(true) => Ok(taken),
             Ok(false) => Err(Halt::Unfit {
-                tables: needy,
                 alone: true,
+                tables: taken,
             }),
-            Err(error) => Err(Halt::Failed(needy, error)),
+            Err(error) => Err(Halt::Failed(taken, error)),
         }
     }
 

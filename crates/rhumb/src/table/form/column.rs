@@ -52,6 +52,14 @@ impl Column {
         true
     }
 
+    /// A column of ascending `values`; `None` if the residuals do not fit their width.
+    pub fn of(values: &[u64]) -> Option<Column> {
+        let mut bytes = Vec::new();
+        let fits = Column::encode(values, &mut bytes);
+        let column = Column::decode(&mut &*bytes, &mut 0, values.len() as u64);
+        column.ok().filter(|_| fits)
+    }
+
     /// Decodes a column of `count` values from the front of `bytes`, and advances `at`, its offset.
     ///
     /// # Errors

@@ -3,35 +3,20 @@
 //!
 //! They lie in memory only. As any index they tell where to look first: whatever they answer, the entries of the blocks decide.
 
-use std::fmt::Display;
 use std::sync::Arc;
 
-use rhumb_index::{Index, IndexBuilder, IndexError, IndexSpec, KeyMap, registry};
+use rhumb_index::{Index, KeyMap, registry};
 
 use super::model::SliceRef;
 use super::reader::TableReader;
 use super::search::Expected;
 use super::trace::NumberCache;
-use crate::entry::Cursor;
-use crate::error::{Error, Result};
+use super::training::{Learning, Training, of_table, refused};
+use crate::error::Result;
 use crate::table::form::column::Column;
 
 /// Greedy PLR whose windows hold the rank that is predicted and 8 on either side, as Bourbon's do.
 const SPECIFICATION: &str = "plr:boundary=18";
-
-/// After so many entries it is asked whether to go on.
-const ASK_AFTER: u64 = 1024;
-
-/// What becomes of learning behind one more table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Learning {
-    /// It can go on, or end.
-    GoesOn,
-    /// Too many of the keys share a number.
-    Unfit,
-    /// It was not to go on.
-    Stopped,
-}
 
 /// A map that numbers keys, which the keyspace knows by its number.
 type NumberedMap = (u64, Arc<KeyMap>);
@@ -73,59 +58,37 @@ impl Learned {
     }
 }
 
-/// Learns one model of tables that have none, whose keys ascend from one to the next.
-pub(crate) struct Training {
-    builder: Box<dyn IndexBuilder>,
+/// Builds one model of tables that have none, whose keys ascend from one to the next.
+pub(crate) struct LearnedBuilder {
+    training: Training,
     map: NumberedMap,
-    ranks: u64,
-    last_key: Vec<u8>,
     taken: Vec<Taken>,
 }
 
-/// A table whose keys the builder has, and its part of the model.
+/// A table whose keys were taken, and its part of the model.
 struct Taken {
     table: Arc<TableReader>,
     first_ranks: Column,
 }
 
-/// The first ranks of a table's blocks, while it is gone over.
-#[derive(Default)]
-struct FirstRanks(Vec<u64>);
-
-impl FirstRanks {
-    /// Blocks up to this one, if they have no first rank yet, begin with a rank. A given-up placement may leave blocks without entries,
-    /// which begin with the next key.
-    fn begin(&mut self, up_to: u64, rank: u64) {
-        while self.0.len() as u64 <= up_to {
-            self.0.push(rank);
-        }
-    }
-
-    /// `None` if they have no byte form.
-    fn encode(&self) -> Option<Column> {
-        let mut bytes = Vec::new();
-        let fits = Column::encode(&self.0, &mut bytes);
-        let column = Column::decode(&mut &*bytes, &mut 0, self.0.len() as u64);
-        column.ok().filter(|_| fits)
+/// Blocks up to this one, if they have no first rank yet, begin with a rank. A given-up placement may leave blocks without entries,
+/// which begin with the next key.
+fn begin_blocks(first_ranks: &mut Vec<u64>, up_to: u64, rank: u64) {
+    while first_ranks.len() as u64 <= up_to {
+        first_ranks.push(rank);
     }
 }
 
-impl Training {
+impl LearnedBuilder {
     /// Begins with keys that are numbered by a map that the keyspace knows by a number.
     ///
     /// # Errors
     /// None, as the specification is one of this file.
-    pub fn begin(map: NumberedMap) -> Result<Training> {
-        let specification: IndexSpec = SPECIFICATION.parse().map_err(refused)?;
-        let mut builder = registry::builder(&specification).map_err(refused)?;
-        // Whoever wrote the tables checked the order of their keys. Here numbers that descend are still refused, and whatever a
-        // model of wrong keys says, the entries of the blocks decide.
-        builder.trust_order();
-        Ok(Training {
-            builder,
+    pub fn begin(map: NumberedMap) -> Result<LearnedBuilder> {
+        let specification = SPECIFICATION.parse().map_err(refused)?;
+        Ok(LearnedBuilder {
+            training: Training::begin(&specification, Some(Arc::clone(&map.1)))?,
             map,
-            ranks: 0,
-            last_key: Vec::new(),
             taken: Vec::new(),
         })
     }
@@ -139,49 +102,23 @@ impl Training {
         table: &Arc<TableReader>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Learning> {
-        let mut first_ranks = FirstRanks::default();
-        let mut cursor = table.cursor(false);
-        cursor.seek_first()?;
-        let (before, mut entries) = (self.ranks, 0);
-        while let Some(block) = cursor.block().filter(|_| cursor.valid()) {
-            if entries % ASK_AFTER == 0 {
-                if !go_on() {
-                    return Ok(Learning::Stopped);
-                }
-                if self.builder.is_unfit() {
-                    return Ok(Learning::Unfit);
-                }
-            }
-            entries += 1;
-            let added = self.add(cursor.key());
-            added.map_err(|error| of_table(table, error))?;
-            first_ranks.begin(block, self.ranks - 1);
-            cursor.next()?;
+        let (before, mut first_ranks) = (self.training.ranks(), Vec::new());
+        let mut begins = |block, rank| begin_blocks(&mut first_ranks, block, rank);
+        let learning = self.training.take(table, go_on, &mut begins)?;
+        if learning != Learning::GoesOn {
+            return Ok(learning);
         }
-        first_ranks.begin(table.blocks(), self.ranks);
-        if self.ranks - before != table.directory.ranks() {
+        let ranks = self.training.ranks();
+        begin_blocks(&mut first_ranks, table.blocks(), ranks);
+        if ranks - before != table.directory.ranks() {
             return Err(of_table(table, "its directory counts other keys"));
         }
-        let first_ranks = first_ranks.encode();
+        let first_ranks = Column::of(&first_ranks);
         self.taken.push(Taken {
             table: Arc::clone(table),
             first_ranks: first_ranks.ok_or_else(|| of_table(table, "its blocks are too many"))?,
         });
-        Ok(match self.builder.is_unfit() {
-            true => Learning::Unfit,
-            false => Learning::GoesOn,
-        })
-    }
-
-    /// Adds a key, unless it is the last one once more.
-    fn add(&mut self, key: &[u8]) -> Result<(), IndexError> {
-        if self.ranks == 0 || self.last_key != key {
-            self.builder.push(key, self.map.1.number(key))?;
-            self.ranks += 1;
-            self.last_key.clear();
-            self.last_key.extend_from_slice(key);
-        }
-        Ok(())
+        Ok(learning)
     }
 
     /// Ends the model of the tables that were taken. Their gets use it from then on. Whether it fits their keys: the last ones may
@@ -190,11 +127,10 @@ impl Training {
     /// # Errors
     /// If it cannot be built. The tables stay as they are.
     pub fn end(self) -> Result<bool> {
-        let index = match self.builder.finish() {
-            Err(IndexError::Unfit { .. }) => return Ok(false),
-            built => registry::open(built.map_err(refused)?).map_err(refused)?,
+        let Some(bytes) = self.training.end()? else {
+            return Ok(false);
         };
-        let index: Arc<dyn Index> = index.into();
+        let index: Arc<dyn Index> = registry::open(bytes).map_err(refused)?.into();
         for Taken { table, first_ranks } in self.taken {
             let learned = Learned {
                 index: Arc::clone(&index),
@@ -207,15 +143,6 @@ impl Training {
         }
         Ok(true)
     }
-}
-
-/// That no model of a table can be built.
-fn of_table(table: &TableReader, why: impl Display) -> Error {
-    refused(format!("{why}, in {}", table.path().display()))
-}
-
-fn refused(why: impl Display) -> Error {
-    Error::InvalidArgument(format!("no model can be learned: {why}"))
 }
 
 impl TableReader {

@@ -1,24 +1,27 @@
 //! A learned model beside a table's own index: whatever it answers, gets and seeks find the same.
 
+use std::cmp::Reverse;
+use std::ops::Range;
+
 use rand::SeedableRng;
 
 use super::*;
 use crate::entry::{Cursor, MAX_SEQUENCE};
 use crate::error::Error;
-use crate::table::{Learning, Training};
+use crate::table::{LearnedBuilder, Learning};
 
 /// Kinds that find keys without numbers.
 const LEARNABLE: [&str; 4] = ["fp", "fp-raw", "rss", "fp:boundary=16"];
 
 /// Whether tables have a model then.
 fn learn(tables: &[&Arc<TableReader>], map: &TableSettings) -> Result<bool> {
-    let mut training = Training::begin((map.map_number, Arc::clone(&map.map)))?;
+    let mut builder = LearnedBuilder::begin((map.map_number, Arc::clone(&map.map)))?;
     for table in tables {
-        if training.take(table, &mut || true)? == Learning::Unfit {
+        if builder.take(table, &mut || true)? == Learning::Unfit {
             return Ok(false);
         }
     }
-    training.end()
+    builder.end()
 }
 
 fn check(table: &Arc<TableReader>, model: &Model, probes: &[Vec<u8>]) {
@@ -29,7 +32,7 @@ fn check(table: &Arc<TableReader>, model: &Model, probes: &[Vec<u8>]) {
         }
         let mut cursor = table.cursor(true);
         cursor.seek(key, MAX_SEQUENCE).unwrap();
-        let from = (key.clone(), std::cmp::Reverse(MAX_SEQUENCE));
+        let from = (key.clone(), Reverse(MAX_SEQUENCE));
         let next = model.range(from..).next();
         let here = cursor.valid().then(|| cursor.key());
         assert_eq!(here, next.map(|((key, _), _)| &key[..]));
@@ -66,19 +69,24 @@ fn tables_with_models_answer_as_without() {
     assert!(learned > 100, "{learned}");
 }
 
+/// Keys that are squares, no two of which share a number.
+fn squares(of: Range<u64>) -> Model {
+    let entry = |n: u64| {
+        let place = ((n * n).to_be_bytes().to_vec(), Reverse(1));
+        (place, (EntryKind::Put, vec![n as u8; 100]))
+    };
+    of.map(entry).collect()
+}
+
 /// Of a model with an error of 8 over 1,000 keys, mostly one block of a table is read, and never more than its window spans: of the
 /// first table of a model as of the last one. Tables share the memory of their model.
 #[test]
 fn a_get_reads_the_blocks_of_the_window() {
-    let entry = |n: u64| {
-        let place = ((n * n).to_be_bytes().to_vec(), std::cmp::Reverse(1));
-        (place, (EntryKind::Put, vec![n as u8; 100]))
-    };
-    let whole: Model = (0..1_000).map(entry).collect();
+    let whole = squares(0..1_000);
     let settings = settings("fp", "partition=bytes(4096)", &whole);
     for ends in [&[0, 1_000][..], &[0, 100, 700, 1_000]] {
         let parts = ends.windows(2).map(|ends| ends[0]..ends[1]);
-        let models: Vec<Model> = parts.map(|part| part.map(entry).collect()).collect();
+        let models: Vec<_> = parts.map(squares).collect();
         let tests = models
             .iter()
             .map(|model| TestTable::new(&settings, model, &RangeDeletes::default()));
@@ -119,19 +127,13 @@ fn models_are_not_learned_of_tables_that_have_one() {
 /// It stops where it is told to, at a block that is damaged, and leaves the table as it was.
 #[test]
 fn learning_that_fails_changes_nothing() {
-    let mut rng = StdRng::seed_from_u64(test_seed());
-    let model = loop {
-        let model = random_model(&mut rng);
-        if model.len() > 100 {
-            break model;
-        }
-    };
+    let model = squares(0..1_000);
     let settings = settings("fp", "partition=bytes(512)", &model);
     let test = TestTable::new(&settings, &model, &RangeDeletes::default());
     let table = test.open(0).unwrap();
     let map = (settings.map_number, Arc::clone(&settings.map));
-    let mut training = Training::begin(map).unwrap();
-    let stopped = training.take(&table, &mut || false).unwrap();
+    let mut builder = LearnedBuilder::begin(map).unwrap();
+    let stopped = builder.take(&table, &mut || false).unwrap();
     assert_eq!(stopped, Learning::Stopped);
     assert!(!table.is_learned());
     let mut bytes = test.bytes();
