@@ -107,8 +107,8 @@ pub fn deep() -> usize {
     given.and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
 }
 
-/// Long tests do one in this many of their cases: `RHUMB_BRIEF`, or else all. With it they run a second
-/// time, in a slower build with more checks.
+/// Long tests do one in this many of their cases: `RHUMB_BRIEF`, or else all. CI, whose build is slower for its checks,
+/// does a part.
 pub fn brief() -> usize {
     let given = std::env::var("RHUMB_BRIEF").ok();
     given.and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
