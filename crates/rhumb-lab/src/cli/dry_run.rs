@@ -119,6 +119,8 @@ mod tests {
         assert_eq!(both.cells, one.cells + two.cells);
         assert!(both.loads < one.loads + two.loads && both.seconds < one.seconds + two.seconds);
         assert_eq!(both.rounds, 5 * both.cells);
+        let uncached = taken(&["D-F12"], Scale::Small);
+        assert_eq!(uncached.rounds, 3 * uncached.cells);
         let large = taken(&["E-F16"], Scale::Paper);
         assert!(large.disk_bytes > 2.0 * 104_857_600.0 * 1_024.0);
         assert!(large.disk_bytes < 2.1 * 104_857_600.0 * 1_024.0);

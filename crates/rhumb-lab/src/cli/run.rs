@@ -87,7 +87,7 @@ pub struct Settings {
     #[arg(long = "peer", value_name = "NAME")]
     peers: Vec<Peer>,
     /// Number of rounds, which build all stores anew, in kinds, stores, peers, workloads and ycsb
-    /// [default: 1] and in BLISS's and LearnedKV's experiments [default: depends on the scale]; number of repeats of what
+    /// [default: 1] and in the papers' experiments [default: depends on the scale]; number of repeats of what
     /// is timed in others [default: 7 in threads and stages, 5 in indexes, 3 in updatable and texts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     runs: Option<u32>,

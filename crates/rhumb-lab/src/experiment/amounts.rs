@@ -78,8 +78,8 @@ pub struct Amounts {
     pub ranges: usize,
     /// Operations of each mixed workload.
     pub operations: usize,
-    /// The number of rounds. In each round every store is built anew from other data, and measured
-    /// in another order.
+    /// The number of rounds, but for the experiments without a cache. In each round every store is built anew from other
+    /// data, and measured in another order.
     pub rounds: u32,
     /// Bytes of the block cache.
     pub cache_bytes: u64,
@@ -110,6 +110,8 @@ pub struct Uncached {
     pub table_bytes: u64,
     /// Bytes of level 1; each next level has ten times as many.
     pub base_bytes: u64,
+    /// The number of rounds of all experiments of the paper, some of which load stores for dozens of cells.
+    pub rounds: u32,
 }
 
 /// The amounts of the experiment on tuning.
@@ -199,6 +201,7 @@ pub const QUICK: Amounts = Amounts {
         operations: 5_000,
         table_bytes: MIB / 4,
         base_bytes: MIB,
+        rounds: 3,
     },
     episodes: Episodes {
         count: 8,
@@ -233,6 +236,7 @@ const SMALL: Amounts = Amounts {
         operations: 500_000,
         table_bytes: 4 * MIB,
         base_bytes: 16 * MIB,
+        rounds: 3,
     },
     episodes: Episodes {
         count: 60,
@@ -267,6 +271,7 @@ const PAPER: Amounts = Amounts {
         operations: 10_000_000,
         table_bytes: 64 * MIB,
         base_bytes: 256 * MIB,
+        rounds: 3,
     },
     episodes: Episodes {
         count: 100,

@@ -31,7 +31,7 @@ pub use self::study::{Records, Setting};
 use crate::data::{Disorder, Prefixes, Sizes};
 use crate::error::{Error, Result};
 use crate::results::{Axes, Measured};
-use crate::store::{Settings, System, Temperature};
+use crate::store::{Peer, Settings, System, Temperature};
 
 /// One figure or table of a paper.
 pub struct Experiment {
@@ -52,6 +52,15 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// The number of rounds in which its cells over stores are measured.
+    pub fn rounds(&self, amounts: &Amounts) -> u32 {
+        let is_uncached = doblix::PAPER.experiments.iter().any(|it| it.id == self.id);
+        match is_uncached {
+            true => amounts.uncached.rounds,
+            false => amounts.rounds,
+        }
+    }
+
     /// Whether the user may give the number of its keys: that of stores which the work fills.
     ///
     /// # Errors
@@ -127,10 +136,27 @@ pub struct Build {
 }
 
 impl Build {
-    /// The build that is loaded once for all builds which differ from this one in the index and what it covers, in how blocks are
-    /// cut, in who chooses both and in whether the device is read alone; none if loading itself is measured, and for other systems than our store.
+    /// The build whose files those of this one are, which decide neither what a cache holds nor whether the device is read; none if
+    /// loading itself is measured, and for systems of the lab.
+    pub fn at_rest(&self) -> Option<Build> {
+        let mut build = self.clone();
+        let settings = match &mut build.system {
+            System::Rhumb(settings) | System::Peer(Peer::Rocksdb, settings) => settings,
+            _ => return None,
+        };
+        (
+            settings.cache_bytes,
+            settings.cold_cache_bytes,
+            settings.direct,
+        ) = (0, 0, false);
+        matches!(self.fill, Fill::All | Fill::Tenths(_)).then_some(build)
+    }
+
+    /// The build that is loaded once for all builds which differ from this one at rest in the index and what it covers, in how
+    /// blocks are cut and in who chooses both alone; none if loading itself is measured, and for other systems than our store.
     pub fn shared(&self) -> Option<Build> {
-        let System::Rhumb(settings) = &self.system else {
+        let build = self.at_rest()?;
+        let System::Rhumb(settings) = &build.system else {
             return None;
         };
         let settings = Settings {
@@ -144,12 +170,11 @@ impl Build {
                 granularity: Granularity::Table,
                 ..settings.levels
             },
-            direct: false,
             ..settings.clone()
         };
-        matches!(self.fill, Fill::All | Fill::Tenths(_)).then_some(Build {
+        Some(Build {
             system: System::Rhumb(settings),
-            fill: self.fill,
+            ..build
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The order of measuring. What figures compare is measured by turns: in each round every store
 //! over a set of keys is built anew, from other keys and in another order. Stores that differ in index
-//! and layout alone share one load: each is a copy of it whose tables are written anew.
+//! and layout alone share one load: each is a copy of it whose tables are written anew. Those that differ in the cache alone, or in
+//! whether the device is read, are one.
 
 use super::{Amounts, Build, Data, Experiment, Planned, Scale};
 use crate::contest::{seed_of, turns};
@@ -42,7 +43,7 @@ pub struct Contest {
 /// Cells over one store, or over keys without a store.
 #[derive(Clone)]
 pub struct Group {
-    /// The store.
+    /// The store, at rest if its cells differ in how they read it.
     pub build: Option<Build>,
     /// Its cells with their keys in results, in the order of measuring.
     pub cells: Vec<(Key, Planned)>,
@@ -62,12 +63,17 @@ impl Order {
     /// If an experiment cannot declare its cells.
     pub fn contests(&self) -> Result<Vec<Contest>> {
         let sets = self.sets()?;
+        let rounds = self.experiments.iter().map(|it| it.rounds(&self.amounts));
         let mut contests = Vec::new();
-        for round in 1..=self.amounts.rounds {
+        for round in 1..=rounds.max().unwrap_or(0) {
             for (number, (data, groups)) in sets.iter().enumerate() {
                 let mut stores = groups.clone();
-                // What has no store is no contest, so it is measured once.
-                stores.retain(|group| round == 1 || group.build.is_some());
+                for group in &mut stores {
+                    group
+                        .cells
+                        .retain(|(key, planned)| round <= self.rounds(key, planned));
+                }
+                stores.retain(|group| !group.cells.is_empty());
                 if stores.is_empty() {
                     continue;
                 }
@@ -85,6 +91,16 @@ impl Order {
             }
         }
         Ok(contests)
+    }
+
+    /// The number of rounds of a cell. What has no store is no contest, so it is measured once.
+    fn rounds(&self, key: &Key, planned: &Planned) -> u32 {
+        let mut experiments = self.experiments.iter();
+        let experiment = experiments.find(|it| it.id == key.experiment);
+        match &planned.build {
+            Some(_) => experiment.map_or(0, |it| it.rounds(&self.amounts)),
+            None => 1,
+        }
     }
 
     /// The cells by their sets of keys, then by their stores.
@@ -105,11 +121,13 @@ impl Order {
                     sets.push((planned.data.clone(), Vec::new()));
                     sets.len() - 1
                 });
+                let build = planned.build.clone();
+                let build = build.map(|build| build.at_rest().unwrap_or(build));
                 let groups = &mut sets[at].1;
-                match groups.iter_mut().find(|group| group.build == planned.build) {
+                match groups.iter_mut().find(|group| group.build == build) {
                     Some(group) => group.cells.push((key, planned)),
                     None => groups.push(Group {
-                        build: planned.build.clone(),
+                        build,
                         cells: vec![(key, planned)],
                     }),
                 }

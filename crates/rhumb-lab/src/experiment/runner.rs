@@ -188,6 +188,8 @@ impl Group {
                 super::Work::Loading => *loading,
                 work => Circumstances::now(contest.round, contest.seed, work.caches()),
             };
+            let read = planned.build.as_ref().map(|build| study.read_as(build));
+            let study = read.as_ref().unwrap_or(study);
             let measured = match planned.work.changes_store() && study.build.fill != Fill::Nothing {
                 true => {
                     // The next cell begins with the store as it was loaded.

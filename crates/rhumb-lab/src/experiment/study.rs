@@ -86,6 +86,7 @@ impl<'a> Setting<'a> {
 }
 
 /// A store on the disk.
+#[derive(Clone)]
 pub struct Study<'a> {
     pub setting: &'a Setting<'a>,
     pub records: &'a Records,
@@ -220,13 +221,17 @@ impl<'a> Study<'a> {
     /// The same in another directory, without what was loaded.
     pub fn at(&self, directory: PathBuf) -> Study<'a> {
         Study {
-            setting: self.setting,
-            records: self.records,
-            build: self.build.clone(),
-            name: self.name.clone(),
             loading: Measured::default(),
-            fallback_share: self.fallback_share,
             directory,
+            ..self.clone()
+        }
+    }
+
+    /// The same store, opened by a build whose files it has.
+    pub fn read_as(&self, build: &Build) -> Study<'a> {
+        Study {
+            build: build.clone(),
+            ..self.clone()
         }
     }
 

@@ -34,6 +34,7 @@ const TINY: Amounts = Amounts {
         operations: 200,
         table_bytes: 32 << 10,
         base_bytes: 128 << 10,
+        rounds: 2,
     },
     episodes: Episodes {
         count: 4,
@@ -278,6 +279,50 @@ fn stores_that_differ_in_index_and_layout_share_a_load() {
     let begun = 1 + loads.windows(2).filter(|two| two[0] != two[1]).count();
     // Each of the five sizes of tables once, and nine tenths of the records for E-F16.
     assert_eq!(begun, TINY.table_sizes.len() + 1, "{loads:?}");
+}
+
+/// Cells that differ in the cache alone have one store, which each of them reads as its own settings say.
+#[test]
+fn stores_that_differ_in_the_cache_are_one() {
+    const PHASES: &[Phase] = &[Phase {
+        is_warm: true,
+        ..Phase::new("mix", "read-only")
+    }];
+    static CACHES: Experiment = Experiment {
+        id: "caches",
+        paper: "",
+        title: "",
+        shows: "",
+        method: "",
+        cells: |amounts| {
+            let cell = |text: &str| {
+                Ok(Planned {
+                    axes: vec![("system", text.to_string())],
+                    data: Data::new("ycsb-uniform", amounts.long),
+                    build: Some(Build {
+                        system: amounts.system(text)?,
+                        fill: Fill::All,
+                    }),
+                    work: Work::Phases(PHASES),
+                })
+            };
+            let systems = ["rhumb cache=0", "rhumb cache=1GiB", "rhumb ratio=4 cache=0"];
+            systems.into_iter().map(cell).collect()
+        },
+        views: &[],
+    };
+    let (_directory, path) = file();
+    let order = order(vec![&CACHES]);
+    let stores = &order.contests().unwrap()[0].stores;
+    let mut cells: Vec<usize> = stores.iter().map(|store| store.cells.len()).collect();
+    cells.sort();
+    assert_eq!(cells, [1, 2], "other levels are another store");
+    measure(&order, &path).unwrap();
+    for cell in self::cells(&path) {
+        let read = cell.value("mix_get_blocks_read").unwrap_or(0.0);
+        let is_cached = cell.axis("system").contains("1GiB");
+        assert_eq!(read == 0.0, is_cached, "{}: {read}", cell.axis("system"));
+    }
 }
 
 #[test]

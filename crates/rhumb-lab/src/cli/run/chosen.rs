@@ -10,9 +10,6 @@ use crate::run;
 /// The name for several experiments at the smallest scale.
 const QUICK: &str = "quick";
 
-/// The options that papers' experiments take whose work fills its stores.
-const OF_FILLED: [&str; 2] = ["--keys", "--runs"];
-
 impl Run {
     /// The chosen experiments: our own, and those of the papers.
     pub(super) fn chosen(&self) -> Result<(Vec<&'static run::Experiment>, Order)> {
@@ -32,7 +29,9 @@ impl Run {
             amounts.arrivals = keys;
             amounts.set_value_log_records(keys);
         }
-        amounts.rounds = settings.runs.unwrap_or(amounts.rounds);
+        if let Some(rounds) = settings.runs {
+            (amounts.rounds, amounts.uncached.rounds) = (rounds, rounds);
+        }
         if quick.is_some() && scale != Scale::Quick {
             return Err(Error::Usage(format!(
                 "`run quick` always uses scale quick: write `run all --scale {scale}`"
@@ -63,8 +62,12 @@ impl Run {
                 return refused(option, bench.name);
             }
             for experiment in &order.experiments {
-                let takes = OF_FILLED.contains(&option);
-                if !takes || !experiment.takes_keys(&order.amounts)? {
+                let takes = match option {
+                    "--runs" => true,
+                    "--keys" => experiment.takes_keys(&order.amounts)?,
+                    _ => false,
+                };
+                if !takes {
                     let what = format!("{}, whose amounts depend on --scale", experiment.id);
                     return refused(option, &what);
                 }
@@ -218,6 +221,7 @@ mod tests {
             "stores peers --set c1 --runs 2",
             "B-F5 B-F8 --keys 1000 --runs 1",
             "L-F8 --keys 10000000 --runs 1",
+            "E-F7 D-F9 --runs 5",
             "L-F8 L-F9 --only system=tier-keys --only system=lsm-values --only mix=7:3",
         ] {
             assert_eq!(refused(line), "", "{line}");

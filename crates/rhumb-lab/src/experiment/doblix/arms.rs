@@ -144,6 +144,7 @@ pub fn protocol(amounts: &Amounts) -> Vec<(&'static str, u64, &'static str)> {
         operations,
         table_bytes,
         base_bytes,
+        rounds,
     } = amounts.uncached;
     vec![
         ("records", records as u64, "records"),
@@ -156,7 +157,7 @@ pub fn protocol(amounts: &Amounts) -> Vec<(&'static str, u64, &'static str)> {
         ("table_bytes", table_bytes, "B"),
         ("base_bytes", base_bytes, "B"),
         ("compaction_threads", THREADS as u64, "threads"),
-        ("rounds", amounts.rounds.into(), "rounds"),
+        ("rounds", rounds.into(), "rounds"),
     ]
 }
 
