@@ -130,13 +130,34 @@ impl<'a> PointerView<'a> {
         self.file_base.wrapping_add(stored)
     }
 
+    /// Where the file of a pointer stands among those of the block.
+    #[inline]
+    fn file_index(&self, number: usize) -> u64 {
+        let [.., index, _, _] = self.widths;
+        let bit = number as u64 * u64::from(self.row_bits());
+        bits_at(self.column(self.rows), bit, index.into())
+    }
+
+    /// Whether the header alone shows that every pointer whose file is there is in range. So it is in nearly all blocks: not with
+    /// a line that would begin before its file.
+    fn lines_are_in_range(&self) -> bool {
+        let [file, start, slope, _, residual, length] =
+            self.widths.map(|width| (1u128 << width.min(64)) - 1);
+        let last = self.count.saturating_sub(1) as u128;
+        let offset = u128::from(self.line_base) + start + slope * last + residual;
+        let limit = u128::from(Pointer::LIMIT);
+        offset < limit
+            && u128::from(self.file_base) + file < limit
+            && u128::from(self.length_base) + length <= u128::from(u32::MAX)
+    }
+
     /// The pointer with a number; `None` if a part of it is out of its range, or there is none.
     #[inline]
     pub fn get(&self, number: usize) -> Option<Pointer> {
         let [_, start, slope, index, residual, length] = self.widths.map(u32::from);
         let rows = self.column(self.rows);
         let bit = number as u64 * u64::from(self.row_bits());
-        let file = bits_at(rows, bit, index);
+        let file = self.file_index(number);
         let bit = bit + u64::from(index);
         let behind = bits_at(rows, bit, residual);
         let more = bits_at(rows, bit + u64::from(residual), length);
@@ -172,7 +193,12 @@ impl<'a> PointerView<'a> {
                 return Err(Damage::new(POINTER_HEADER_BYTES, expected, here));
             }
         }
-        match (0..self.count).find(|number| self.get(*number).is_none()) {
+        let mut numbers = 0..self.count;
+        let wrong = match self.lines_are_in_range() {
+            true => numbers.find(|number| self.file_index(*number) >= self.files as u64),
+            false => numbers.find(|number| self.get(*number).is_none()),
+        };
+        match wrong {
             None => Ok(()),
             Some(number) => {
                 let expected =
