@@ -40,9 +40,12 @@ impl Training {
     /// If the kind cannot be built so.
     pub fn begin(spec: &IndexSpec, map: Option<Arc<KeyMap>>) -> Result<Training> {
         let mut builder = registry::builder(spec).map_err(refused)?;
-        // Whoever wrote the tables checked the order of their keys. Here numbers that descend are still refused, and whatever a
-        // model of wrong keys says, the entries of the blocks decide.
-        builder.trust_order();
+        // Whoever wrote the tables checked the order of their keys. Numbers that descend are still refused, and whatever a
+        // model of wrong keys says, the entries of the blocks decide. Kinds without numbers have nothing else to tell forged
+        // tables by.
+        if spec.kind().needs_number {
+            builder.trust_order();
+        }
         Ok(Training {
             builder,
             map,

@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use super::*;
 use crate::entry::{Cursor, MAX_SEQUENCE};
 use crate::error::Error;
-use crate::table::{LearnedBuilder, Learning};
+use crate::table::{LearnedBuilder, Learning, Training};
 
 /// Kinds that find keys without numbers.
 const LEARNABLE: [&str; 4] = ["fp", "fp-raw", "rss", "fp:boundary=16"];
@@ -146,6 +146,23 @@ fn learning_that_fails_changes_nothing() {
         "{damaged:?}"
     );
     assert!(!table.is_learned());
+}
+
+/// Forged tables may overlap, which kinds of all sorts notice.
+#[test]
+fn tables_whose_keys_descend_train_no_index() {
+    let settings = settings("fp", "partition=bytes(512)", &squares(0..100));
+    let tables = [50..100, 0..50].map(|part| {
+        let test = TestTable::new(&settings, &squares(part), &RangeDeletes::default());
+        test.open(0).unwrap()
+    });
+    for kind in ["plr", "rss:over=keys", "fp"] {
+        let map = Some(Arc::clone(&settings.map));
+        let mut training = Training::begin(&kind.parse().unwrap(), map).unwrap();
+        let mut take = |table| training.take(table, &mut || true, &mut |_, _| {});
+        assert_eq!(take(&tables[0]).unwrap(), Learning::GoesOn);
+        assert!(take(&tables[1]).is_err(), "{kind}");
+    }
 }
 
 /// Neighbouring tables that share a model answer as without, also for keys before and behind them.
