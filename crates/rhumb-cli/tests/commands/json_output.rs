@@ -1,8 +1,6 @@
 //! `--json` prints JSON.
 
-mod common;
-
-use common::Shell;
+use crate::common::Shell;
 use serde_json::{Value, json};
 
 /// The output of a command as JSON; null, which no command prints, if it is not JSON.

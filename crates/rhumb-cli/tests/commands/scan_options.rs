@@ -1,8 +1,6 @@
 //! Bounds, prefix, direction and limit of a scan.
 
-mod common;
-
-use common::Shell;
+use crate::common::Shell;
 
 fn keys(shell: &Shell, options: &[&str]) -> String {
     let text = shell.ok_text(&[&["scan", "--db", "db"], options].concat());

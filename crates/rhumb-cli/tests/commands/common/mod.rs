@@ -1,6 +1,4 @@
 //! Runs the built command in a directory of its own.
-// Each test file uses a part of this module; a failed `expect` is a failed test.
-#![allow(dead_code, clippy::expect_used, clippy::panic)]
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,9 +1,7 @@
 //! A malformed line is one error that names the line; entries before it are kept, entries after it
 //! are not loaded.
 
-mod common;
-
-use common::Shell;
+use crate::common::Shell;
 
 /// Loads a file whose third entry cannot be read.
 fn third_is_bad(name: &str, bytes: impl AsRef<[u8]>, place: &str) {

@@ -1,10 +1,8 @@
 //! `load` reads the output of `scan`: arbitrary bytes come back unchanged.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Random, Shell};
+use crate::common::{Random, Shell};
 
 fn escape(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("\\x{b:02x}")).collect()

@@ -1,8 +1,6 @@
 //! Keyspaces are listed, created, dropped, and kept apart.
 
-mod common;
-
-use common::Shell;
+use crate::common::Shell;
 
 #[test]
 fn keyspaces_are_kept_apart() {

@@ -1,11 +1,6 @@
 //! `rhumb repair` says what it saved, what is lost, and what it cannot know.
 
-// A broken expectation is a failed test.
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::Shell;
+use crate::common::Shell;
 
 /// What a repair of a store without this file prints, and its last line on the error output.
 fn repair_without(file: impl Fn(&str) -> bool) -> (Shell, String, String) {

@@ -1,8 +1,6 @@
 //! Every failure prints one sentence and gives exit code 1 or 2.
 
-mod common;
-
-use common::Shell;
+use crate::common::Shell;
 
 #[test]
 fn wrong_usage_ends_with_2() {

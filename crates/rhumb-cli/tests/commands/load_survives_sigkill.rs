@@ -1,13 +1,11 @@
 //! A load that was killed can be run again.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
 
-use common::{Random, Shell};
+use crate::common::{Random, Shell};
 
 #[test]
 fn killed_in_the_middle_then_loaded_again_equals_the_sorted_input() {
@@ -68,14 +66,19 @@ fn an_interrupted_load_says_what_it_kept() {
         |from: u32, to: u32| -> String { (from..to).map(|i| format!("{i:08}\n")).collect() };
     stdin.write_all(lines(0, 5_500).as_bytes()).unwrap();
     stdin.flush().unwrap();
-    std::thread::sleep(Duration::from_millis(200));
+    // It watches for the signal before it makes the store.
+    let made = shell.path("db").join("CURRENT");
+    let mut waits = 0..2_000;
+    while !made.exists() && waits.next().is_some() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let id = child.id().to_string();
     let killed = std::process::Command::new("kill")
         .args(["-INT", &id])
         .status()
         .unwrap();
     assert!(killed.success());
-    std::thread::sleep(Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(300));
     // These lines fill the batch, and the load checks for the signal when the batch is full. It may
     // end before it has read all of them.
     let _ = stdin.write_all(lines(5_500, 9_000).as_bytes());

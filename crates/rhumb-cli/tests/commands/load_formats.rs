@@ -1,10 +1,8 @@
 //! Each format is read as documented, and guessed from the name or the first line.
 
-mod common;
-
 use std::io::Write;
 
-use common::Shell;
+use crate::common::Shell;
 
 /// Loads a file into a new store and returns the scan and the message about the format.
 fn load(name: &str, bytes: impl AsRef<[u8]>, extra: &[&str]) -> (String, String) {

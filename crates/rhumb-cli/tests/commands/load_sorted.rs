@@ -1,8 +1,6 @@
 //! `load --sorted` loads all entries of a sorted file, or none.
 
-mod common;
-
-use common::Shell;
+use crate::common::Shell;
 
 fn lines(numbers: impl Iterator<Item = u32>) -> String {
     numbers
