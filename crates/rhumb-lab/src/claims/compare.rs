@@ -119,9 +119,14 @@ pub fn median(numbers: &[f64]) -> f64 {
     Spread::of(numbers).median
 }
 
-/// The minimum and maximum of some numbers: `0.31 to 0.42`.
+/// The minimum and maximum of some numbers: `0.31 to 0.42`. Ratios that no round has are left out.
 pub fn range(numbers: &[f64]) -> String {
-    let spread = Spread::of(numbers);
+    let numbers = numbers.iter().copied().filter(|number| !number.is_nan());
+    let numbers: Vec<f64> = numbers.collect();
+    if numbers.is_empty() {
+        return "not known".to_string();
+    }
+    let spread = Spread::of(&numbers);
     let (least, greatest) = (short(spread.min), short(spread.max));
     match least == greatest {
         true => least,
@@ -207,6 +212,8 @@ mod tests {
         let texts = [1234.5, 12.34, 1.234, 0.01234, 0.0, -3.0].map(short);
         assert_eq!(texts, ["1234", "12.3", "1.23", "0.0123", "0", "-3.00"]);
         assert_eq!(range(&[0.5, 0.25]), "0.25 to 0.50");
+        assert_eq!(range(&[0.5, f64::NAN, 0.25]), "0.25 to 0.50");
+        assert_eq!(range(&[f64::NAN]), "not known");
         assert_eq!(micros(&[1_500.0]), "1.50 us");
     }
 }

@@ -126,6 +126,9 @@ mod tests {
         assert!(large.disk_bytes < 2.1 * 104_857_600.0 * 1_024.0);
         assert!(large.memory_bytes > 104_857_600.0 * 50.0 && large.seconds > 3_600.0);
         assert_eq!((large.loads, large.rebuilds), (3, 3 * 14));
+        // Stores at rest have no cache, but their cells may.
+        let cached = taken(&["D-F9"], Scale::Small);
+        assert!(cached.memory_bytes > 2.0 * 5e6 * 72.0, "{cached:?}");
         let keys = taken(&["E-T1"], Scale::Quick);
         assert_eq!((keys.loads, keys.disk_bytes), (0, 0.0));
     }

@@ -249,13 +249,16 @@ fn memory(group: &Group, size: Size) -> f64 {
     let Some(build) = &group.build else {
         return PROCESS_BYTES + keys;
     };
-    let settings = build.system.settings();
     let index = match &build.system {
         System::Rhumb(settings) if settings.index.is_exact() => EXACT_BYTES,
         _ => INDEX_BYTES,
     };
-    let buffers = 4.0 * settings.write_buffer_bytes as f64;
-    // A cache holds no more than there is.
-    let cache = (settings.cache_bytes as f64).min(2.0 * size.bytes());
+    let buffers = 4.0 * build.system.settings().write_buffer_bytes as f64;
+    // Its cells may differ in the cache, which holds no more than there is.
+    let builds = group.cells.iter().filter_map(|cell| cell.1.build.as_ref());
+    let cache = builds
+        .map(|build| build.system.settings().cache_bytes)
+        .max();
+    let cache = (cache.unwrap_or(0) as f64).min(2.0 * size.bytes());
     PROCESS_BYTES + keys + size.records * index + buffers + cache
 }

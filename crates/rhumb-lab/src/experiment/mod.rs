@@ -79,8 +79,8 @@ pub struct Planned {
     pub axes: Axes,
     /// The keys and values.
     pub data: Data,
-    /// The store that holds them; none if only the keys are needed. Cells with equal data and build
-    /// share a store.
+    /// The store that holds them; none if only the keys are needed. Cells with equal data and equal builds at
+    /// rest share a store.
     pub build: Option<Build>,
     /// The work to do.
     pub work: Work,
@@ -136,8 +136,8 @@ pub struct Build {
 }
 
 impl Build {
-    /// The build whose files those of this one are, which decide neither what a cache holds nor whether the device is read; none if
-    /// loading itself is measured, and for systems of the lab.
+    /// The build without what its files do not depend on: the bytes of its cache, and whether it reads the device. None if loading
+    /// itself is measured, and for other systems than our store and RocksDB with its default index.
     pub fn at_rest(&self) -> Option<Build> {
         let mut build = self.clone();
         let settings = match &mut build.system {

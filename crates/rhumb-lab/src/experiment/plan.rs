@@ -43,7 +43,7 @@ pub struct Contest {
 /// Cells over one store, or over keys without a store.
 #[derive(Clone)]
 pub struct Group {
-    /// The store, at rest if its cells differ in how they read it.
+    /// The store, [at rest](Build::at_rest) where it can be: its cells may differ in how they read it.
     pub build: Option<Build>,
     /// Its cells with their keys in results, in the order of measuring.
     pub cells: Vec<(Key, Planned)>,

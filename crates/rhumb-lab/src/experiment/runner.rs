@@ -188,8 +188,7 @@ impl Group {
                 super::Work::Loading => *loading,
                 work => Circumstances::now(contest.round, contest.seed, work.caches()),
             };
-            let read = planned.build.as_ref().map(|build| study.read_as(build));
-            let study = read.as_ref().unwrap_or(study);
+            let study = study.read_as(planned.build.as_ref());
             let measured = match planned.work.changes_store() && study.build.fill != Fill::Nothing {
                 true => {
                     // The next cell begins with the store as it was loaded.
@@ -198,7 +197,7 @@ impl Group {
                     copy.remove()?;
                     measured
                 }
-                false => work::over_store(planned.work, study)?,
+                false => work::over_store(planned.work, &study)?,
             };
             keep(key, &taken, measured)?;
         }

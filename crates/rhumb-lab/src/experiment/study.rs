@@ -227,10 +227,10 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// The same store, opened by a build whose files it has.
-    pub fn read_as(&self, build: &Build) -> Study<'a> {
+    /// The same store, opened by a build that is the same at rest, if there is another.
+    pub fn read_as(&self, build: Option<&Build>) -> Study<'a> {
         Study {
-            build: build.clone(),
+            build: build.unwrap_or(&self.build).clone(),
             ..self.clone()
         }
     }
