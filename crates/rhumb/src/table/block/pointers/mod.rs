@@ -130,12 +130,12 @@ impl<'a> PointerView<'a> {
         self.file_base.wrapping_add(stored)
     }
 
-    /// Where the file of a pointer stands among those of the block.
-    #[inline]
-    fn file_index(&self, number: usize) -> u64 {
+    /// The first pointer to a file that is not among those of the block.
+    fn first_without_file(&self) -> Option<usize> {
         let [.., index, _, _] = self.widths;
-        let bit = number as u64 * u64::from(self.row_bits());
-        bits_at(self.column(self.rows), bit, index.into())
+        let (rows, row_bits) = (self.column(self.rows), u64::from(self.row_bits()));
+        let file = |number: usize| bits_at(rows, number as u64 * row_bits, index.into());
+        (0..self.count).find(|number| file(*number) >= self.files as u64)
     }
 
     /// Whether the header alone shows that every pointer whose file is there is in range. So it is in nearly all blocks: not with
@@ -157,7 +157,7 @@ impl<'a> PointerView<'a> {
         let [_, start, slope, index, residual, length] = self.widths.map(u32::from);
         let rows = self.column(self.rows);
         let bit = number as u64 * u64::from(self.row_bits());
-        let file = self.file_index(number);
+        let file = bits_at(rows, bit, index);
         let bit = bit + u64::from(index);
         let behind = bits_at(rows, bit, residual);
         let more = bits_at(rows, bit + u64::from(residual), length);
@@ -193,10 +193,9 @@ impl<'a> PointerView<'a> {
                 return Err(Damage::new(POINTER_HEADER_BYTES, expected, here));
             }
         }
-        let mut numbers = 0..self.count;
         let wrong = match self.lines_are_in_range() {
-            true => numbers.find(|number| self.file_index(*number) >= self.files as u64),
-            false => numbers.find(|number| self.get(*number).is_none()),
+            true => self.first_without_file(),
+            false => (0..self.count).find(|number| self.get(*number).is_none()),
         };
         match wrong {
             None => Ok(()),
