@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::kit::{brief, seed};
+use crate::kit::{brief, deep, seed};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rhumb::fs::{FileSystem, MemoryFileSystem};
@@ -100,7 +100,7 @@ fn write_and_probe(
     let mut db = Db::open(STORE, options(&disk)).unwrap();
     let mut model = Model::new();
     let range = 20_000;
-    for round in 0..(25 / brief()).max(9) {
+    for round in 0..(25 * deep() / brief()).max(9) {
         write(&db, &mut model, &mut rng, range, is_text);
         probe(&db, &model, &mut rng, range, is_text, 5_000);
         if round % 8 == 7 {
@@ -137,7 +137,7 @@ fn answers_as_tables(cases: &[Case<'_>], options: fn(&MemoryFileSystem, (&str, &
     }
 }
 
-/// Merges of a few tables between the probes: half a million of them at full length.
+/// Merges of a few tables between the probes: half a million of them at full length, more with `RHUMB_DEEP`.
 #[test]
 fn joined_models_answer_as_tables_do_while_merges_replace_some() {
     answers_as_tables(
