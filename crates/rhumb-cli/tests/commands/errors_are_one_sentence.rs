@@ -83,10 +83,7 @@ fn commands_report_a_locked_store() {
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    while !shell.path("db/CURRENT").exists() && std::time::Instant::now() < deadline {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    shell.wait_until(|shell| shell.path("db/CURRENT").exists());
     for command in [
         &["get", "--db", "db", "k"][..],
         &["put", "--db", "db", "k", "v"],

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -20,6 +21,14 @@ impl Shell {
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
+    }
+
+    /// Waits ten seconds at most for something.
+    pub fn wait_until(&self, is_so: impl Fn(&Shell) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !is_so(self) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
