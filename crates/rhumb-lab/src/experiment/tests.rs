@@ -1,5 +1,7 @@
 //! Small runs of experiments from end to end.
 
+mod planning;
+
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -42,6 +44,19 @@ const TINY: Amounts = Amounts {
         table_bytes: 32 << 10,
     },
 };
+
+/// An experiment that no paper has.
+const fn experiment(id: &'static str, cells: fn(&Amounts) -> Result<Vec<Planned>>) -> Experiment {
+    Experiment {
+        id,
+        paper: "",
+        title: "",
+        shows: "",
+        method: "",
+        cells,
+        views: &[],
+    }
+}
 
 fn order(experiments: Vec<&'static Experiment>) -> Order {
     Order {
@@ -87,31 +102,6 @@ fn file() -> (tempfile::TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.sqlite");
     (directory, path)
-}
-
-#[test]
-fn no_two_cells_are_the_same() {
-    for scale in [Scale::Quick, Scale::Small, Scale::Paper] {
-        let mut ids = HashSet::new();
-        for experiment in all() {
-            assert!(ids.insert(experiment.id), "{}", experiment.id);
-            let mut seen = HashSet::new();
-            for planned in (experiment.cells)(&scale.amounts()).unwrap() {
-                let text = format!("{:?}", planned.axes);
-                assert!(seen.insert(text.clone()), "{} {text}", experiment.id);
-                let set: Result<crate::data::sets::SetSpec> = planned.data.set.parse();
-                assert!(set.is_ok(), "{}", planned.data.set);
-            }
-        }
-    }
-}
-
-#[test]
-fn unknown_ids_are_refused() {
-    let names = |names: &[&str]| named(&names.iter().map(|n| n.to_string()).collect::<Vec<_>>());
-    let error = names(&["E-F7", "E-F99"]).err().unwrap().to_string();
-    assert!(error.contains("E-F99") && error.contains("list"), "{error}");
-    assert_eq!(names(&["E-F7", "all"]).unwrap().len(), all().count());
 }
 
 /// Measures one experiment with each kind of work; then no cell is left, and every figure can be
@@ -266,21 +256,6 @@ fn rounds_are_kept_with_their_circumstances() {
     );
 }
 
-/// Stores of one load follow each other, so a contest loads each size of tables once.
-#[test]
-fn stores_that_differ_in_index_and_layout_share_a_load() {
-    let contests = some(&["E-F7", "E-F15", "E-F16"]).contests().unwrap();
-    let uniform = contests
-        .iter()
-        .find(|contest| contest.data.set == "ycsb-uniform")
-        .unwrap();
-    let loads: Vec<Option<Build>> = uniform.stores.iter().map(plan::Group::shared).collect();
-    assert!(loads.iter().all(Option::is_some));
-    let begun = 1 + loads.windows(2).filter(|two| two[0] != two[1]).count();
-    // Each of the five sizes of tables once, and nine tenths of the records for E-F16.
-    assert_eq!(begun, TINY.table_sizes.len() + 1, "{loads:?}");
-}
-
 /// Cells that differ in the cache alone have one store, which each of them reads as its own settings say.
 #[test]
 fn stores_that_differ_in_the_cache_are_one() {
@@ -288,34 +263,26 @@ fn stores_that_differ_in_the_cache_are_one() {
         is_warm: true,
         ..Phase::new("mix", "read-only")
     }];
-    static CACHES: Experiment = Experiment {
-        id: "caches",
-        paper: "",
-        title: "",
-        shows: "",
-        method: "",
-        cells: |amounts| {
-            let cell = |text: &str| {
-                Ok(Planned {
-                    axes: vec![("system", text.to_string())],
-                    data: Data::new("ycsb-uniform", amounts.long),
-                    build: Some(Build {
-                        system: amounts.system(text)?,
-                        fill: Fill::All,
-                    }),
-                    work: Work::Phases(PHASES),
-                })
-            };
-            let systems = [
-                "rhumb cache=0",
-                "rhumb cache=1GiB",
-                "rhumb cache=0 direct=true",
-                "rhumb ratio=4 cache=0",
-            ];
-            systems.into_iter().map(cell).collect()
-        },
-        views: &[],
-    };
+    static CACHES: Experiment = experiment("caches", |amounts| {
+        let cell = |text: &str| {
+            Ok(Planned {
+                axes: vec![("system", text.to_string())],
+                data: Data::new("ycsb-uniform", amounts.long),
+                build: Some(Build {
+                    system: amounts.system(text)?,
+                    fill: Fill::All,
+                }),
+                work: Work::Phases(PHASES),
+            })
+        };
+        let systems = [
+            "rhumb cache=0",
+            "rhumb cache=1GiB",
+            "rhumb cache=0 direct=true",
+            "rhumb ratio=4 cache=0",
+        ];
+        systems.into_iter().map(cell).collect()
+    });
     let (_directory, path) = file();
     let order = order(vec![&CACHES]);
     let stores = &order.contests().unwrap()[0].stores;
@@ -457,45 +424,6 @@ fn shards_have_all_cells_once_and_merge() {
     assert_eq!(whole.measured, 0, "the cells of both shards are present");
 }
 
-/// An order that is limited has the cells with one of the named values of an axis, and those without the axis.
-#[test]
-fn an_order_can_be_limited_to_values_of_axes() {
-    let cells = |only: &[&str]| {
-        let order = Order {
-            only: only.iter().map(|text| parse_only(text).unwrap()).collect(),
-            ..some(&["L-F9", "E-PAR"])
-        };
-        let stores = order
-            .contests()
-            .unwrap()
-            .into_iter()
-            .flat_map(|contest| contest.stores);
-        let mut keys: Vec<String> = stores
-            .flat_map(|store| store.cells)
-            .map(|(key, _)| format!("{:?}", key.axes))
-            .collect();
-        keys.sort();
-        keys
-    };
-    let all = cells(&[]);
-    let expected = |wanted: &dyn Fn(&String) -> bool| -> Vec<String> {
-        all.iter().filter(|key| wanted(key)).cloned().collect()
-    };
-    let has = |key: &str, value: &str| key.contains(&format!("\"{value}\""));
-    let without = |key: &String, axis: &str| !has(key, axis);
-    let one = cells(&["system=tier-keys", "system=lsm-values", "mix=0:1"]);
-    let of_system =
-        |key: &String| without(key, "system") || has(key, "tier-keys") || has(key, "lsm-values");
-    assert_eq!(
-        one,
-        expected(&|key| of_system(key) && (without(key, "mix") || has(key, "0:1")))
-    );
-    assert!(one.len() > 2 && one.len() < all.len());
-    for text in ["system", "=1"] {
-        assert!(parse_only(text).is_err());
-    }
-}
-
 /// An experiment is data: two systems as text, a set with other values and keys held out, and phases with
 /// absent keys, several clients and a rate. Each phase has its counters and the bytes of its files.
 #[test]
@@ -512,36 +440,28 @@ fn an_experiment_of_systems_and_phases_is_data_alone() {
             ..Phase::new("scan", "scan,length=1-9")
         },
     ];
-    static SYSTEMS: Experiment = Experiment {
-        id: "systems",
-        paper: "",
-        title: "",
-        shows: "",
-        method: "",
-        cells: |amounts| {
-            let systems = [
-                "rhumb index=fp partition=entries(8)",
-                "rhumb ratio=4 cache=1MiB",
-            ];
-            let cell = |text: &str| {
-                Ok(Planned {
-                    axes: vec![("system", text.to_string())],
-                    data: Data {
-                        values: Some(Sizes::Fixed(300)),
-                        hold_outs: 0.1,
-                        ..Data::new("ycsb-uniform", amounts.long)
-                    },
-                    build: Some(Build {
-                        system: amounts.system(text)?,
-                        fill: Fill::Tenths(9),
-                    }),
-                    work: Work::Phases(PHASES),
-                })
-            };
-            systems.into_iter().map(cell).collect()
-        },
-        views: &[],
-    };
+    static SYSTEMS: Experiment = experiment("systems", |amounts| {
+        let systems = [
+            "rhumb index=fp partition=entries(8)",
+            "rhumb ratio=4 cache=1MiB",
+        ];
+        let cell = |text: &str| {
+            Ok(Planned {
+                axes: vec![("system", text.to_string())],
+                data: Data {
+                    values: Some(Sizes::Fixed(300)),
+                    hold_outs: 0.1,
+                    ..Data::new("ycsb-uniform", amounts.long)
+                },
+                build: Some(Build {
+                    system: amounts.system(text)?,
+                    fill: Fill::Tenths(9),
+                }),
+                work: Work::Phases(PHASES),
+            })
+        };
+        systems.into_iter().map(cell).collect()
+    });
     let (_directory, path) = file();
     let order = order(vec![&SYSTEMS]);
     let contests = order.contests().unwrap();
@@ -573,67 +493,19 @@ fn an_experiment_of_systems_and_phases_is_data_alone() {
     }
 }
 
-/// Any number of machines has every round of every cell exactly once; up to as many machines as
-/// there are sets of keys, one machine has all rounds of a cell.
-#[test]
-fn any_number_of_shards_has_every_cell_once() {
-    let of = |shard| {
-        let order = Order {
-            shard,
-            ..order(all().collect())
-        };
-        let mine = order
-            .contests()
-            .unwrap()
-            .into_iter()
-            .filter(|contest| !contest.elsewhere);
-        let mut cells: Vec<String> = Vec::new();
-        for contest in mine {
-            let keys = contest.stores.iter().flat_map(|group| &group.cells);
-            cells.extend(keys.map(|(key, _)| format!("{} {}", contest.round, key.text())));
-        }
-        cells
-    };
-    let mut whole = of((1, 1));
-    whole.sort();
-    for machines in [2, 3, 7, 8, 9, 13, 16, 40] {
-        let shards: Vec<Vec<String>> = (1..=machines).map(|this| of((this, machines))).collect();
-        let mut together: Vec<String> = shards.concat();
-        together.sort();
-        assert_eq!(together, whole, "{machines} machines");
-    }
-}
-
-#[test]
-fn parts_are_parsed() {
-    assert_eq!(parse_shard("2/3").unwrap(), (2, 3));
-    for text in ["0/3", "4/3", "3", "a/b", "1/0"] {
-        let error = parse_shard(text).unwrap_err().to_string();
-        assert!(error.contains("i/n"), "{error}");
-    }
-}
-
 /// An interrupted run leaves the cells that it finished.
 #[test]
 fn finished_cells_are_kept_when_a_later_one_fails() {
-    static BROKEN: Experiment = Experiment {
-        id: "broken",
-        paper: "",
-        title: "",
-        shows: "",
-        method: "",
-        cells: |_| {
-            let sets = ["dense", "sosd:/no/such/file"];
-            let cells = sets.map(|set| Planned {
-                axes: vec![("set", set.to_string())],
-                data: Data::new(set, 100),
-                build: None,
-                work: Work::Keys,
-            });
-            Ok(cells.to_vec())
-        },
-        views: &[],
-    };
+    static BROKEN: Experiment = experiment("broken", |_| {
+        let sets = ["dense", "sosd:/no/such/file"];
+        let cells = sets.map(|set| Planned {
+            axes: vec![("set", set.to_string())],
+            data: Data::new(set, 100),
+            build: None,
+            work: Work::Keys,
+        });
+        Ok(cells.to_vec())
+    });
     let (_directory, path) = file();
     let error = measure(&order(vec![&BROKEN]), &path)
         .unwrap_err()

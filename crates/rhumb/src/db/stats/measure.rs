@@ -32,7 +32,7 @@ impl Store {
                 options => options?,
             };
             let mut stats = measure_keyspace(keyspace, options, tier)?;
-            if keyspace.tuned().is_none() {
+            if stats.tuner.is_none() {
                 stats.tuner = remembered(&self.files, keyspace.id);
             }
             keyspaces.push(stats);
