@@ -59,6 +59,13 @@ impl IndexBuilder for FenceBuilder {
         self.order.push_numbers(numbers).map(|_| ())
     }
 
+    fn trust_order(&mut self) {
+        // With a boundary the last key is part of the next separator.
+        if self.boundary == 0 {
+            self.order.trust();
+        }
+    }
+
     fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
         if self.boundary == 0 {
             self.separators.push(last_key, first_key);
