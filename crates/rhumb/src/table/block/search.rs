@@ -76,7 +76,7 @@ impl BlockView<'_> {
             let order = self.head(group).cmp(rest);
             self.is_before(order, group << self.layout.group_shift, sequence)
         };
-        let near = self.groups_near(rest);
+        let near = self.groups_near(rest, expected);
         match first_not(near, before).checked_sub(1) {
             Some(group) => self.find_in_group(group, rest, sequence),
             None => (0, false),
@@ -87,19 +87,39 @@ impl BlockView<'_> {
     ///
     /// The first 16 bytes of each are compared as one number, all of them: none waits for another one to be in memory.
     #[inline]
-    fn groups_near(&self, rest: &[u8]) -> Range<usize> {
-        let groups = self.layout.groups();
-        if groups > GROUPS_AT_ONCE {
-            return 0..groups;
-        }
+    fn groups_near(&self, rest: &[u8], expected: Option<u64>) -> Range<usize> {
         let start = first_sixteen(rest);
-        let (mut below, mut not_above) = (0, 0);
-        for group in 0..groups {
+        let among = self.groups_expected(start, expected);
+        if among.len() > GROUPS_AT_ONCE {
+            return among;
+        }
+        let (mut below, mut not_above) = (among.start, among.start);
+        for group in among {
             let head = self.head_start(group);
             below += usize::from(head < start);
             not_above += usize::from(head <= start);
         }
         below..not_above
+    }
+
+    /// The groups among which that of the key is expected: what begins before them is below the key, which starts with these 16
+    /// bytes, and what begins behind them is above it.
+    #[inline]
+    fn groups_expected(&self, start: u128, expected: Option<u64>) -> Range<usize> {
+        let groups = self.layout.groups();
+        let slots = self.bounds(expected);
+        if slots.len() >= self.count() {
+            return 0..groups;
+        }
+        let shift = self.layout.group_shift;
+        let from = (slots.start >> shift).min(groups - 1);
+        let to = (slots.end >> shift) + 1;
+        let low_holds = from == 0 || self.head_start(from) < start;
+        let high_holds = to >= groups || self.head_start(to) > start;
+        match low_holds && high_holds {
+            true => from..to.min(groups),
+            false => 0..groups,
+        }
     }
 
     /// The first 16 bytes of the first key of a group, without the block prefix, as a number padded with zeros.
