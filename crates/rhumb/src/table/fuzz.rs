@@ -39,7 +39,7 @@ pub fn pointer_block(bytes: &[u8]) {
         return;
     }
     let mut raw = Vec::new();
-    builder.encode(false, &mut raw);
+    builder.encode(None, None, &mut raw);
     assert_eq!(raw.len(), builder.raw_bytes());
     for change in changes.chunks_exact(3) {
         if let [low, high, xor] = change {

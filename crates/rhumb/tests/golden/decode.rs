@@ -22,6 +22,8 @@ pub struct Block {
     pub sequence_width: u8,
     pub value_length: u64,
     pub hint: Option<(i64, i64)>,
+    /// The four fields.
+    pub fence_keys: Option<[usize; 4]>,
     pub entries: Vec<Entry>,
 }
 
@@ -119,16 +121,20 @@ pub fn table(file: &[u8]) -> Table {
         }
     };
     assert_eq!(*directory.offsets.last().unwrap(), end);
+    let blocks: Vec<Block> = directory
+        .offsets
+        .windows(2)
+        .enumerate()
+        .map(block)
+        .collect();
+    let with_fence_keys = blocks.iter().any(|block| block.fence_keys.is_some());
+    assert_eq!(sections.contains_key(&9), with_fence_keys);
+    check_fence_keys(&blocks);
     Table {
         version,
         form: directory.form,
         cell: directory.cell,
-        blocks: directory
-            .offsets
-            .windows(2)
-            .enumerate()
-            .map(block)
-            .collect(),
+        blocks,
         stretches: directory.stretches,
         thresholds: directory.thresholds,
         widths: directory.widths,
@@ -274,6 +280,7 @@ fn read_unit(mut bytes: &[u8], Unit([count, width, key, value]): &Unit) -> Block
         prefix_bytes: 0,
         sequence_width: 8 * *width as u8,
         value_length: *value as u64,
+        fence_keys: None,
         hint: None,
         entries: entries.collect(),
     }
@@ -322,12 +329,17 @@ fn read_block(stored: &[u8]) -> Block {
     let (key_offsets, value_offsets) = (offsets(has(2) && has(3)), offsets(has(4)));
     let keys = take(suffix.iter().sum());
     let values = take(value.iter().sum());
-    let mut pointers = match codes >> 6 {
+    let fence_keys = (codes >> 7 == 1).then(|| {
+        let (behind, own) = rest.split_at(rest.len() - 8);
+        rest = behind;
+        [0, 2, 4, 6].map(|at| number(own, at, 2) as usize)
+    });
+    let mut pointers = match codes >> 6 & 1 {
         0 => Vec::new(),
         _ => read_pointers(rest, &kinds, has(5), group),
     }
     .into_iter();
-    assert!(codes >> 6 == 1 || rest.is_empty());
+    assert!(codes >> 6 & 1 == 1 || rest.is_empty());
     let (mut entries, mut head): (Vec<Entry>, &[u8]) = (Vec::new(), &[]);
     let (mut key_at, mut value_at) = (0, 0);
     for i in 0..count {
@@ -365,7 +377,38 @@ fn read_block(stored: &[u8]) -> Block {
         sequence_width: width,
         value_length: number(&raw, 20, 4),
         hint: (low <= high).then_some((low, high)),
+        fence_keys,
         entries,
+    }
+}
+
+/// Checks that fence keys are made of the keys on both sides.
+fn check_fence_keys(blocks: &[Block]) {
+    let with_entries: Vec<_> = blocks.iter().filter(|b| !b.entries.is_empty()).collect();
+    for pair in with_entries.windows(2) {
+        let (last, first) = (
+            &pair[0].entries.last().unwrap().key,
+            &pair[1].entries[0].key,
+        );
+        let common = last.iter().zip(first).take_while(|(a, b)| a == b).count();
+        let two = |key: &[u8]| {
+            let byte = |at| usize::from(key.get(at).copied().unwrap_or(0));
+            byte(common) << 8 | byte(common + 1)
+        };
+        let is_known = two(last) < two(first);
+        let or_unknown = |next| {
+            if is_known {
+                [common, next]
+            } else {
+                [0xffff, 0]
+            }
+        };
+        if let Some([low @ .., _, _]) = pair[1].fence_keys {
+            assert_eq!(low, or_unknown(two(last)));
+        }
+        if let Some([_, _, high @ ..]) = pair[0].fence_keys {
+            assert_eq!(high, or_unknown(two(first)));
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Tables whose index knows the blocks: fenced directories, models of blocks, and trees of strings.
 //!
-//! `golden/format-2-blocks` and `golden/format-2-strings` are laid out as `golden/format-1`, see `golden_files`. They were written by
+//! `golden/format-2-blocks`, `golden/format-2-strings` and `golden/format-2-fence-keys` are laid out as `golden/format-1`, see `golden_files`. They were written by
 //!
 //! ```sh
-//! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_blocks made
+//! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_forms made
 //! ```
 
 #[allow(dead_code, reason = "this test uses a part of it")]
@@ -20,6 +20,8 @@ struct Golden {
     format: &'static str,
     /// Keyspaces: name, index, how blocks are cut.
     keyspaces: &'static [(&'static str, &'static str, &'static str)],
+    /// Whether its blocks have fence keys.
+    has_fence_keys: bool,
     /// Kind of the index, its flags if it has two forms, form of the directory, and whether any block has a slot hint.
     forms: &'static [(u8, u8, u8, bool)],
     key: fn(u64) -> Vec<u8>,
@@ -34,6 +36,7 @@ const BLOCKS: Golden = Golden {
         ("pra", "pra", "dual(600)"),
         ("bytes", "pla", "bytes(300)"),
     ],
+    has_fence_keys: false,
     forms: &[
         (1, 0, 4, false),
         (2, 0, 4, false),
@@ -51,6 +54,7 @@ const STRINGS: Golden = Golden {
         ("keys", "rss:over=keys,error=4", "dual(300)"),
         ("shortkeys", "rss:over=keys,chunk=8", "bytes(300)"),
     ],
+    has_fence_keys: false,
     forms: &[
         (RSS, 2, 4, false),
         (RSS, 0, 4, false),
@@ -68,7 +72,26 @@ const STRINGS: Golden = Golden {
     },
 };
 
-/// The number of the kind `rss`.
+/// Blocks with fence keys, of keys of one length and of several, and placed ones, some of which are empty.
+const FENCE_KEYS: Golden = Golden {
+    format: "2-fence-keys",
+    keyspaces: &[
+        ("fences", "fp", "bytes(400)"),
+        ("slots", "pla:error=2", "dual(600)"),
+        ("placed", "plr:boundary=16", "predicted(4)"),
+    ],
+    has_fence_keys: true,
+    forms: &[(1, 0, 4, false), (17, 0, 4, true), (3, 0, 1, true)],
+    key: |n| match n % 5 {
+        0 => (n * n * 1_000_003).to_be_bytes().to_vec(),
+        _ => (n * n * 1_000_003).to_be_bytes()[..7].to_vec(),
+    },
+};
+
+const ALL: [Golden; 3] = [BLOCKS, STRINGS, FENCE_KEYS];
+
+/// The numbers of the kinds `plr` and `rss`.
+const PLR: u8 = 3;
 const RSS: u8 = 19;
 
 fn made(golden: &Golden) -> (MemoryFileSystem, Content) {
@@ -115,7 +138,13 @@ fn check_forms(golden: &Golden, disk: &MemoryFileSystem) {
             let goes_on = table.blocks.iter().filter(|block| block.has(7)).count();
             println!("{name}: {form:?}, {has_hint}, {goes_on}");
             found.insert((form.0, form.1, form.2, has_hint));
-            assert!(goes_on > 1, "{name}");
+            // Versions of a key stay in their cell.
+            assert!(goes_on > 1 || index[0] == PLR, "{name}");
+            let mut fenced = table.blocks.iter().map(|block| block.fence_keys.is_some());
+            assert!(
+                !golden.has_fence_keys || fenced.all(|fenced| fenced),
+                "{name}"
+            );
         }
     }
     let all = golden.forms.iter().all(|form| found.contains(form));
@@ -125,7 +154,7 @@ fn check_forms(golden: &Golden, disk: &MemoryFileSystem) {
 /// Makes the files if asked to; in any case what makes them is run.
 #[test]
 fn the_golden_blocks_are_made() {
-    for golden in [BLOCKS, STRINGS] {
+    for golden in ALL {
         check_made(golden.format, &made(&golden), |disk| {
             check_forms(&golden, disk);
         });
@@ -134,13 +163,14 @@ fn the_golden_blocks_are_made() {
 
 #[test]
 fn the_golden_blocks_are_as_they_were_written() {
-    for golden in [BLOCKS, STRINGS] {
+    for golden in ALL {
         check_unchanged(golden.format, |disk| check_forms(&golden, disk));
     }
 }
 
 #[test]
 fn golden_blocks_are_read_sound_and_written_on() {
-    check_written_on(BLOCKS.format);
-    check_written_on(STRINGS.format);
+    for golden in ALL {
+        check_written_on(golden.format);
+    }
 }

@@ -5,7 +5,7 @@
 //! copies of them are opened. A new version of the format gets a directory of its own, written by
 //!
 //! ```sh
-//! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_files made
+//! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_forms made
 //! ```
 //!
 //! which refuses to write into an existing one. What version 2 of the manifest adds is in `golden_options`, version 3

@@ -3,7 +3,7 @@
 //! `golden/format-2-ingested` is laid out as `golden/format-1`, see `golden_files`. It was written by
 //!
 //! ```sh
-//! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_ingested made
+//! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_forms made
 //! ```
 
 #[allow(dead_code, reason = "this test uses a part of it")]

@@ -5,7 +5,7 @@
 //! were written once are known by every later rhumb. It was written by
 //!
 //! ```sh
-//! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_options made
+//! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_forms made
 //! ```
 
 #[allow(dead_code, reason = "this test uses a part of it")]

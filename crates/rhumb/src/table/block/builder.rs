@@ -7,9 +7,10 @@ use std::ops::Range;
 use rhumb_index::search::common_prefix;
 
 use self::parting::Parting;
+use super::fence_keys::encode_fence_keys;
 use super::pointers::PointerColumns;
 use super::shape::{KeyForm, Shape, length_width};
-use super::{GROUP_ENTRIES, NO_HINT, WITH_POINTERS, flag};
+use super::{GROUP_ENTRIES, NO_HINT, WITH_FENCE_KEYS, WITH_POINTERS, flag};
 use crate::entry::{EntryKind, Pointer, Sequence, append};
 use crate::table::form::bits::pack;
 
@@ -81,10 +82,11 @@ pub(in crate::table) fn encode_empty(prefix: &[u8], into: &mut Vec<u8>) {
     let flags = flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
     into.extend_from_slice(&[flags, 0, 0, 0]);
     into.extend_from_slice(&(prefix.len() as u16).to_le_bytes());
-    into.extend_from_slice(&[0, EntryKind::Put as u8]);
+    into.extend_from_slice(&[WITH_FENCE_KEYS, EntryKind::Put as u8]);
     into.resize(into.len() + 16, 0);
     encode_hint(None, into);
     into.extend_from_slice(prefix);
+    encode_fence_keys((&[], &[]), (None, None), into);
 }
 
 /// The smallest and the largest distance with that of one more entry from the slot where it was expected.
@@ -141,7 +143,8 @@ impl BlockBuilder {
         self.rows.get(i.checked_sub(1)?)
     }
 
-    fn key(&self, i: usize) -> &[u8] {
+    /// The key of entry `i`; empty behind the last one.
+    pub fn key(&self, i: usize) -> &[u8] {
         let start = self.before(i).map(|row| row.key_end);
         part(&self.keys, start, self.rows.get(i).map(|row| row.key_end))
     }
@@ -332,12 +335,12 @@ impl BlockBuilder {
         self.values.shrink_to(SPARE_BYTES);
     }
 
-    /// Appends the raw form. `continues` states that the previous block ends with this one's first
-    /// key.
-    pub fn encode(&mut self, continues: bool, into: &mut Vec<u8>) {
+    /// Appends the raw form. `before` is the last key in front of the block, which it may go on with, `behind` the first key
+    /// behind it, if they are there and known.
+    pub fn encode(&mut self, before: Option<&[u8]>, behind: Option<&[u8]>, into: &mut Vec<u8>) {
         let (start, raw_bytes) = (into.len(), self.raw_bytes());
         into.reserve(raw_bytes);
-        self.encode_header(continues, into);
+        self.encode_header(before == Some(self.first_key()), into);
         into.extend_from_slice(self.key(0).get(..self.shape.prefix()).unwrap_or_default());
         self.encode_lengths(into);
         if !self.shape.kinds_alike {
@@ -350,6 +353,7 @@ impl BlockBuilder {
         (0..self.count()).for_each(|i| into.extend_from_slice(self.suffix(i)));
         self.encode_values(into);
         self.encode_pointers(into);
+        encode_fence_keys((self.first_key(), self.last_key()), (before, behind), into);
         debug_assert_eq!(into.len() - start, raw_bytes);
     }
 
@@ -408,8 +412,8 @@ impl BlockBuilder {
             KeyForm::Shared => shared | suffix << 2 | value << 4,
         };
         match self.pointers.is_empty() {
-            true => lengths,
-            false => lengths | WITH_POINTERS,
+            true => lengths | WITH_FENCE_KEYS,
+            false => lengths | WITH_FENCE_KEYS | WITH_POINTERS,
         }
     }
 

@@ -3,7 +3,7 @@
 mod pointers;
 
 use self::pointers::has_pointers;
-use super::{HEADER_BYTES, NO_HINT, WITH_POINTERS, flag};
+use super::{FENCE_KEY_BYTES, HEADER_BYTES, NO_HINT, WITH_FENCE_KEYS, WITH_POINTERS, flag};
 use crate::entry::{EntryKind, Sequence};
 use crate::table::form::bits::{unpack, word};
 use crate::table::form::damage::Damage;
@@ -83,6 +83,8 @@ pub(in crate::table) struct BlockLayout {
     /// Whether keys share nothing after the block prefix and have equal lengths.
     pub(super) fixed_keys: bool,
     pub(super) fixed_values: bool,
+    /// Whether the block ends with fence keys.
+    pub has_fence_keys: bool,
 }
 
 /// Assigns columns one after the other. Sums do not overflow: counts have 16 bits and lengths 32.
@@ -130,6 +132,9 @@ impl BlockLayout {
         let (layout, values, mut end) = Self::lay_out(raw);
         if has_pointers(raw) {
             end += layout.parse_pointers(raw, end)?;
+        }
+        if layout.has_fence_keys {
+            end += FENCE_KEY_BYTES as u64;
         }
         if end != raw.len() as u64 {
             let expected = format!("a block of {end} bytes, as its header says");
@@ -216,6 +221,7 @@ impl BlockLayout {
             offset_width: if is(flag::WIDE_OFFSETS) { 4 } else { 2 },
             fixed_keys: is(flag::NO_SHARING) && is(flag::SUFFIXES_ALIKE),
             fixed_values: is(flag::VALUES_ALIKE),
+            has_fence_keys: codes & WITH_FENCE_KEYS != 0,
             prefix_end: columns.at as u32,
             // With `NO_SHARING` all shared lengths are 0.
             shared: columns.lengths(count, is(flag::NO_SHARING), 0, codes),
@@ -462,6 +468,7 @@ fn check_header(header: &[u8; HEADER_BYTES]) -> Result<(), Damage> {
             let expected = format!("flags {equal:#04x} in a block without entries");
             return Err(Damage::new(0, expected, flags));
         }
+        let codes = codes & !WITH_FENCE_KEYS;
         let plain = [sequence_width, codes, kind] == [0, 0, EntryKind::Put as u8];
         if !(plain && word::<16>(header, 8) == [0; 16]) {
             return Err(Damage::new(
@@ -475,9 +482,6 @@ fn check_header(header: &[u8; HEADER_BYTES]) -> Result<(), Damage> {
         return Err(Damage::new(1, "sequences of 0 to 64 bits", sequence_width));
     }
     parse_kind(kind, is(flag::KINDS_ALIKE))?;
-    if codes >> 7 != 0 {
-        return Err(Damage::new(6, "zero in a reserved bit", codes));
-    }
     let pointers = codes & WITH_POINTERS != 0;
     if is(flag::KINDS_ALIKE) && pointers != (kind == EntryKind::Pointer as u8) {
         let expected = format!("whether the kind {kind} has pointers");

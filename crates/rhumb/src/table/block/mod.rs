@@ -1,29 +1,35 @@
 //! Blocks: columns of sorted entries (docs/format.md, Block).
 //!
 //! ```text
-//! header | prefix | lengths | kinds | sequences | group offsets | key bytes | value bytes | pointers
+//! header | prefix | lengths | kinds | sequences | group offsets | key bytes | value bytes | pointers | fence keys
 //! ```
 //!
 //! [`BlockBuilder`] makes the raw form, [`BlockLayout`] locates its columns and checks them once,
 //! and [`BlockView`] reads it in place.
 
 mod builder;
+mod fence_keys;
 mod layout;
 mod pointers;
 mod search;
 mod shape;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 mod view;
 mod walk;
 
 pub(in crate::table) use builder::{BlockBuilder, NewEntry, encode_empty};
+use fence_keys::FENCE_KEY_BYTES;
+pub(in crate::table) use fence_keys::Fence;
 pub(in crate::table) use layout::BlockLayout;
 pub(in crate::table) use view::BlockView;
 pub(in crate::table) use walk::Walk;
 
 /// Bytes of the header of a raw block.
-pub(in crate::table) const HEADER_BYTES: usize = 28;
+const HEADER_BYTES: usize = 28;
+/// Bytes of a raw block besides its prefix and what its entries take.
+pub(in crate::table) const FRAME_BYTES: usize = HEADER_BYTES + FENCE_KEY_BYTES;
 const GROUP_ENTRIES: usize = 16;
 /// The longest prefix that the header can describe.
 const MAX_PREFIX_BYTES: usize = 65_535;
@@ -32,6 +38,8 @@ const NO_HINT: (i16, i16) = (1, 0);
 
 /// Bit of the header byte with the widths of lengths: the block ends with columns of pointers.
 const WITH_POINTERS: u8 = 1 << 6;
+/// Another one: the block ends with fence keys.
+const WITH_FENCE_KEYS: u8 = 1 << 7;
 
 /// Bits of the first header byte.
 mod flag {

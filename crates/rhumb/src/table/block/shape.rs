@@ -1,7 +1,7 @@
 //! The quantities that determine a block's size.
 
 use super::pointers::PointerShape;
-use super::{GROUP_ENTRIES, HEADER_BYTES, NewEntry};
+use super::{FRAME_BYTES, GROUP_ENTRIES, NewEntry};
 use crate::entry::{EntryKind, Pointer, Sequence};
 use crate::table::form::bits::{packed_bytes, width_of};
 
@@ -257,7 +257,7 @@ impl Shape {
     /// their groups, and lengths, offsets and sequences are left out.
     pub fn about_bytes(&self) -> usize {
         let pointers = self.pointers.most_bytes(self.ranked_groups());
-        HEADER_BYTES + self.prefix() + self.shared_key_bytes() + self.put_bytes + pointers
+        FRAME_BYTES + self.prefix() + self.shared_key_bytes() + self.put_bytes + pointers
     }
 
     /// A bound on the size of the raw form with one more entry that is known at once: as if no keys shared
@@ -273,7 +273,7 @@ impl Shape {
         };
         let overhead = (self.count + 2) * MOST_OVERHEAD;
         let plain = self.key_bytes + self.put_bytes + entry.key.len() + entry.value.len();
-        HEADER_BYTES + plain + padding + overhead + pointers
+        FRAME_BYTES + plain + padding + overhead + pointers
     }
 
     /// The exact size of the raw form without its pointers.
@@ -295,7 +295,7 @@ impl Shape {
             per_entry += length_width(self.value_largest()).0;
         }
         let sequences = packed_bytes(self.count as u64, self.sequence_width()).unwrap_or(0);
-        HEADER_BYTES
+        FRAME_BYTES
             + self.prefix()
             + self.count * per_entry
             + sequences

@@ -48,7 +48,8 @@ fn encoded(entries: &Entries, continues: bool) -> Vec<u8> {
         assert!(builder.push_within(&entry, usize::MAX));
     }
     let mut raw = Vec::new();
-    builder.encode(continues, &mut raw);
+    let first = builder.first_key().to_vec();
+    builder.encode(continues.then_some(&first), None, &mut raw);
     assert_eq!(raw.len(), builder.raw_bytes());
     raw
 }
@@ -185,7 +186,7 @@ fn keys_and_values_of_one_size_take_no_lengths() {
     let entries: Entries = (0..100).map(entry).collect();
     let raw = encoded(&entries, false);
     // The block prefix holds the first four bytes of each key.
-    assert_eq!(raw.len(), HEADER_BYTES + 4 + 100 * (4 + 100));
+    assert_eq!(raw.len(), FRAME_BYTES + 4 + 100 * (4 + 100));
     check(&entries, &raw);
 }
 
@@ -222,7 +223,7 @@ fn the_limit_is_kept_exactly() {
         };
         if !builder.push_within(&entry, 2_000) {
             raw.clear();
-            builder.encode(false, &mut raw);
+            builder.encode(None, None, &mut raw);
             assert!((1_800..=2_000).contains(&raw.len()), "{}", raw.len());
             builder.clear();
             assert!(builder.push_within(&entry, 2_000));
@@ -255,7 +256,7 @@ fn unknown_kinds_and_reserved_bits_are_refused() {
     assert!(error.contains("1 pointers"), "{error}");
     refused(0, good[0] | flag::PREVIOUS_RELATIVE);
     refused(2, 0);
-    refused(6, 0x80 | good[6]);
+    refused(6, good[6] & !WITH_FENCE_KEYS);
     refused(6, WITH_POINTERS | good[6]);
     refused(7, 1);
     refused(1, 65);
@@ -270,7 +271,7 @@ fn a_block_without_entries_has_one_form_for_each_prefix() {
         let view = BlockView::new(&raw, &layout);
         assert_eq!((view.count(), view.slot_hint()), (0, None));
         assert_eq!(view.lower_bound(b"user1", 7), 0);
-        // Every byte except the number of entries and the hint.
+        // Every byte except the number of entries, the hint, and the fence keys.
         for at in (0..2).chain(4..24) {
             let mut other = raw.clone();
             other[at] ^= 1;
@@ -300,8 +301,8 @@ fn blocks_do_not_depend_on_when_they_are_measured() {
             prop_assert!(exact <= limit || often.count() == 1);
         }
         let (mut one, mut other) = (Vec::new(), Vec::new());
-        often.encode(false, &mut one);
-        late.encode(false, &mut other);
+        often.encode(None, None, &mut one);
+        late.encode(None, None, &mut other);
         prop_assert_eq!(one, other);
     });
 }

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use rhumb_index::search::common_prefix;
+
 use super::{BlockLayout, HEADER_BYTES, Walk};
 use crate::entry::{EntryKind, Pointer, Sequence, copy_words};
 use crate::table::form::damage::Damage;
@@ -228,6 +230,20 @@ impl<'a> BlockView<'a> {
             }),
             None => self.prefix().cmp(key),
         }
+    }
+
+    /// How many bytes at its start `key` has in common with the key at `slot`.
+    pub(super) fn common_with(&self, slot: usize, key: &[u8]) -> usize {
+        let (shared, suffix) = self.key_parts(slot);
+        let mut common = 0;
+        for part in [self.prefix(), shared, suffix] {
+            let here = common_prefix(part, key.get(common..).unwrap_or_default());
+            common += here;
+            if here < part.len() {
+                break;
+            }
+        }
+        common
     }
 
     /// As [`BlockLayout::slot_hint`].

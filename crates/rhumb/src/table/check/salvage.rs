@@ -165,6 +165,7 @@ impl Salvage {
             raw_largest: self.raw_largest,
             // The references may be lost.
             with_pointers: true,
+            with_fence_keys: true,
         };
         let block = verifier.open(number, offset, &stored).map_err(sort_error)?;
         let layout = block.layout.above(self.sequence_base);

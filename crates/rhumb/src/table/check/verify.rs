@@ -1,12 +1,14 @@
 //! Checks a whole table: every block and every key, and that filter, index and directory find them.
 
 use std::cmp::Ordering;
+use std::mem;
 
 use rhumb_index::{Position, Probe};
 
 use crate::entry::{EntryKind, Sequence};
 use crate::error::{Error, Result};
 use crate::options::Partition;
+use crate::table::block::Fence;
 use crate::table::form::filter::hash_key;
 use crate::table::form::summary::sequences;
 use crate::table::read::load::{BlockSource, LoadedBlock};
@@ -42,6 +44,8 @@ struct Walk {
     last_sequence: Sequence,
     /// The last block with entries.
     last_block: Option<u64>,
+    /// The high fence of the last block with entries.
+    fence: Fence,
     /// The number of the last key, and the block in which the first key with this number is.
     run: Option<(u64, u64)>,
 }
@@ -67,6 +71,8 @@ impl TableReader {
             walk.report.blocks += 1;
             progress(walk.report.blocks, self.directory.blocks());
         }
+        // Behind the last block there is no key.
+        self.verify_fence(walk.report.blocks, walk.fence, Fence::UNKNOWN)?;
         self.verify_counts(&walk)?;
         self.verify_keys(&walk)?;
         Ok(walk.report)
@@ -130,6 +136,9 @@ impl TableReader {
             return Err(self.unsound(number, expected, format!("{raw_bytes} bytes")));
         }
         if view.count() == 0 {
+            for fence in view.fences() {
+                self.verify_fence(number, fence, Fence::UNKNOWN)?;
+            }
             self.verify_empty(number)?;
             self.verify_rank(number, walk.report.keys)?;
             return Ok(());
@@ -152,6 +161,9 @@ impl TableReader {
                 return Err(self.unsound(number, "entries that ascend", format!("slot {slot}")));
             }
             let repeats = order == Ordering::Equal;
+            if slot == 0 {
+                self.verify_fences(block, walk)?;
+            }
             if slot == 0 && view.continues() != repeats {
                 let expected = format!("the block marked as continuing: {repeats}");
                 return Err(self.unsound(number, expected, view.continues()));
@@ -172,10 +184,36 @@ impl TableReader {
                 walk.first_key.clone_from(&walk.key);
             }
             walk.last_sequence = sequence;
-            std::mem::swap(&mut walk.last_key, &mut walk.key);
+            mem::swap(&mut walk.last_key, &mut walk.key);
         }
         walk.last_block = Some(number);
         Ok(())
+    }
+
+    /// Checks that the fences of two blocks are made of the keys on both sides: the last one, and the current one, which is the
+    /// first of its block.
+    fn verify_fences(&self, block: &LoadedBlock, walk: &mut Walk) -> Result<()> {
+        let [low, high] = block.view().fences();
+        let (key, last) = (&walk.key[..], &walk.last_key[..]);
+        let before = mem::replace(&mut walk.fence, high);
+        let expected = match walk.report.entries {
+            0 => [Fence::UNKNOWN; 2],
+            _ => [Fence::between(last, key), Fence::between(key, last)],
+        };
+        for (found, expected) in [before, low].into_iter().zip(expected) {
+            self.verify_fence(block.number, found, expected)?;
+        }
+        Ok(())
+    }
+
+    fn verify_fence(&self, block: u64, found: Fence, expected: Fence) -> Result<()> {
+        match found.is_known() && found != expected {
+            true => {
+                let expected = format!("a fence key of {expected:?}, or an unknown one");
+                Err(self.unsound(block, expected, format!("{found:?}")))
+            }
+            false => Ok(()),
+        }
     }
 
     /// Checks that a block may be without entries.

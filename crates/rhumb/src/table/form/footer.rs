@@ -31,10 +31,11 @@ pub(in crate::table) enum SectionKind {
     Properties = 6,
     GivenSequence = 7,
     ValueUses = 8,
+    FenceKeys = 9,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 8] = [
+    const ALL: [SectionKind; 9] = [
         SectionKind::Directory,
         SectionKind::Index,
         SectionKind::Filter,
@@ -43,6 +44,7 @@ impl SectionKind {
         SectionKind::Properties,
         SectionKind::GivenSequence,
         SectionKind::ValueUses,
+        SectionKind::FenceKeys,
     ];
 
     fn name(self) -> &'static str {
@@ -55,6 +57,7 @@ impl SectionKind {
             SectionKind::Properties => "properties",
             SectionKind::GivenSequence => "given sequence",
             SectionKind::ValueUses => "value references",
+            SectionKind::FenceKeys => "fence keys",
         }
     }
 
@@ -73,7 +76,8 @@ impl SectionKind {
             SectionKind::Filter
             | SectionKind::RangeDeletes
             | SectionKind::GivenSequence
-            | SectionKind::ValueUses => false,
+            | SectionKind::ValueUses
+            | SectionKind::FenceKeys => false,
             SectionKind::KeyMap => version == VERSION,
             _ => true,
         }

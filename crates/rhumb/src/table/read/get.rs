@@ -102,7 +102,7 @@ impl TableReader {
         visible: Sequence,
         source: &mut BlockSource,
     ) -> Result<Option<Version>> {
-        let Some(found) = self.lower_bound_at(expected, key, visible, source)? else {
+        let Some(found) = self.lower_bound_at::<true>(expected, key, visible, source)? else {
             return Ok(None);
         };
         let (block, slot) = (found.block, found.slot);

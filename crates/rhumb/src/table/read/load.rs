@@ -79,12 +79,21 @@ impl LoadedBlock {
 
     /// Whether `slot`, the lower bound of a key in this block, is proved to be its lower bound in
     /// the table: there is an entry at `slot`, and the entry before it is in this block too, or has
-    /// a smaller key.
+    /// a smaller key, or the fence key tells that.
     #[inline]
     pub fn proves_lower_bound(&self, slot: usize, key: &[u8]) -> bool {
         let view = self.view();
         let starts_here = || !view.continues() && view.compare(0, key) == Ordering::Equal;
-        slot < view.count() && (slot > 0 || self.number == 0 || starts_here())
+        slot < view.count()
+            && (slot > 0 || self.number == 0 || starts_here() || view.starts_below(key))
+    }
+
+    /// Whether it is known that no entry with `key` is at or behind `slot`, its lower bound in this block, which does not
+    /// [prove](LoadedBlock::proves_lower_bound) to be that in the table: the key is above all of the block and below all behind.
+    #[cold]
+    pub fn proves_absence(&self, slot: usize, key: &[u8]) -> bool {
+        let view = self.view();
+        slot == view.count() && view.ends_above(key)
     }
 
     /// The value at `slot`, given where a walk is; empty for a delete and a pointer.
@@ -491,6 +500,7 @@ impl TableReader {
             table_id: self.table_id,
             raw_largest: self.raw_largest,
             with_pointers: !self.values.is_empty(),
+            with_fence_keys: self.has_fence_keys,
         }
     }
 

@@ -70,6 +70,8 @@ pub(crate) struct TableReader {
     pub(in crate::table) largest_sequence: Sequence,
     /// Whether the manifest gives it its sequence.
     takes_sequence: bool,
+    /// Whether blocks may have fence keys.
+    pub(super) has_fence_keys: bool,
     /// The value files that entries point into.
     pub(super) values: Vec<ValueUse>,
     /// What is added to the sequences in its blocks: the sequence that it was given, 0 for other tables.
@@ -141,6 +143,7 @@ impl TableReader {
             window_bytes: window_bytes(&parts.properties, mean_block_bytes),
             largest_sequence: (parts.properties.number("sequence.largest")).unwrap_or(MAX_SEQUENCE),
             takes_sequence: parts.takes_sequence,
+            has_fence_keys: parts.has_fence_keys,
             values: parts.values,
             sequence_base: 0,
             layout_tag: layout_tag(parts.properties.text(CHOSEN).unwrap_or_default()),
@@ -350,6 +353,7 @@ struct Parts {
     map_number: u64,
     raw_largest: u64,
     takes_sequence: bool,
+    has_fence_keys: bool,
     values: Vec<ValueUse>,
     properties: Properties,
 }
@@ -379,12 +383,14 @@ impl Parts {
             let expected = format!("{} entries, as in the directory", directory.entries());
             return Err(Damage::new(at, expected, number("entries")?));
         }
-        let takes_sequence = match sections.get(SectionKind::GivenSequence) {
+        let says = |kind| match sections.get(kind) {
             Some((at, bytes)) if !bytes.is_empty() => {
-                return Err(Damage::new(at, "an empty section", bytes.len()));
+                Err(Damage::new(at, "an empty section", bytes.len()))
             }
-            given => given.is_some(),
+            given => Ok(given.is_some()),
         };
+        let takes_sequence = says(SectionKind::GivenSequence)?;
+        let has_fence_keys = says(SectionKind::FenceKeys)?;
         let values = match sections.get(SectionKind::ValueUses) {
             Some((at, bytes)) => decode_values(bytes).map_err(|d| d.moved(at))?,
             None => Vec::new(),
@@ -414,6 +420,7 @@ impl Parts {
             map_number,
             raw_largest,
             takes_sequence,
+            has_fence_keys,
             values,
             properties,
         })

@@ -3,7 +3,8 @@
 //! The lower bound is the first entry at or after `(key, sequence)`. The first and last entries of
 //! every block that is read tell whether the lower bound is before it, in it or after it; the
 //! search ends only with such a proof. The first probe is where the index points, so with a sound
-//! index it is nearly always the last one too. With an unsound index the search gallops and
+//! index it is nearly always the last one too. Of a key between two blocks, the fence keys of either tell where its lower bound
+//! is; a get, which needs no entry but its own, then reads one block. With an unsound index the search gallops and
 //! bisects, and finds the same entry.
 
 use rhumb_index::{Position, Probe, Window};
@@ -118,17 +119,18 @@ impl TableReader {
         source: &mut BlockSource,
     ) -> Result<Option<(LoadedBlock, usize)>> {
         let expected = self.expected_blocks(key, slice, numbers)?;
-        let found = self.lower_bound_at(&expected, key, sequence, source)?;
+        let found = self.lower_bound_at::<false>(&expected, key, sequence, source)?;
         Ok(found.map(|found| (found.block, found.slot)))
     }
 
-    /// As [`TableReader::lower_bound`], given where the index expects the key.
+    /// As [`TableReader::lower_bound`], given where the index expects the key. A `GET` may also find nothing if the lower bound
+    /// has another key.
     ///
     /// # Errors
     /// As [`TableReader::lower_bound`].
     // Left to itself, the compiler makes a call of it in gets as soon as something elsewhere changes: 5 % of a get.
     #[inline(always)]
-    pub(in crate::table) fn lower_bound_at(
+    pub(in crate::table) fn lower_bound_at<const GET: bool>(
         &self,
         expected: &Expected,
         key: &[u8],
@@ -151,9 +153,13 @@ impl TableReader {
                     has_key,
                 }));
             }
+            if GET && block.proves_absence(slot, key) {
+                source.keep(&block);
+                return Ok(None);
+            }
             source.recent = Some(block);
         }
-        let found = self.search(expected, key, sequence, source);
+        let found = self.search::<GET>(expected, key, sequence, source);
         source.forget_unless_shared();
         Ok(found?.map(|(block, slot)| Found {
             block,
@@ -164,7 +170,7 @@ impl TableReader {
 
     /// Searches block by block, starting where the index points.
     #[cold]
-    fn search(
+    fn search<const GET: bool>(
         &self,
         expected: &Expected,
         key: &[u8],
@@ -194,6 +200,9 @@ impl TableReader {
             let slot = view.lower_bound_near(key, sequence, expected.slot_in(block.number));
             if block.proves_lower_bound(slot, key) {
                 return Ok(Some((block, slot)));
+            }
+            if GET && block.proves_absence(slot, key) {
+                return Ok(None);
             }
             if slot == view.count() {
                 probes.low = block.number + 1;

@@ -20,6 +20,8 @@ pub(in crate::table) struct Verifier<'t> {
     pub raw_largest: u64,
     /// Whether the table has value references, and so may have pointers.
     pub with_pointers: bool,
+    /// Whether blocks may have fence keys.
+    pub with_fence_keys: bool,
 }
 
 /// A verified block. The order of its entries is not checked.
@@ -52,6 +54,10 @@ impl Verifier<'_> {
             layout.check(&raw)?;
             if layout.has_pointers(&raw) && !self.with_pointers {
                 let expected = "no pointers in a table without value references";
+                return Err(Damage::new(6, expected, "some"));
+            }
+            if layout.has_fence_keys && !self.with_fence_keys {
+                let expected = "no fence keys in a table without the section";
                 return Err(Damage::new(6, expected, "some"));
             }
             Ok(layout)

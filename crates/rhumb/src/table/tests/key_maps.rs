@@ -36,6 +36,7 @@ fn with_sections(test: &TestTable, change: impl FnOnce(&mut Vec<(SectionKind, Ve
         SectionKind::Filter,
         SectionKind::KeyMap,
         SectionKind::Properties,
+        SectionKind::FenceKeys,
     ];
     let some = known.map(|kind| Some((kind, sections.get(kind)?.1.to_vec())));
     let mut some: Vec<_> = some.into_iter().flatten().collect();
@@ -113,4 +114,18 @@ fn a_key_map_that_is_missing_is_damage() {
     test.set_bytes(&bytes);
     let error = test.open_any().unwrap_err().to_string();
     assert!(error.contains("a section with the key map"), "{error}");
+}
+
+#[test]
+fn fence_keys_without_their_section_are_refused() {
+    let test = built("fp");
+    with_sections(&test, |sections| {
+        sections.retain(|(kind, _)| *kind != SectionKind::FenceKeys);
+    });
+    let table = test.open_any().unwrap();
+    let error = table.verify(&mut |_, _| {}).unwrap_err().to_string();
+    assert!(
+        error.contains("no fence keys in a table without the section"),
+        "{error}"
+    );
 }

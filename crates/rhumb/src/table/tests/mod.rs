@@ -4,6 +4,7 @@ mod damage;
 mod directory;
 mod dual;
 mod exact;
+mod fence_keys;
 mod given;
 mod hostile;
 mod key_maps;

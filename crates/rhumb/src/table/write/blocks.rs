@@ -2,6 +2,7 @@
 
 mod parts;
 
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use super::index_choice::IndexChoice;
 use crate::error::{Error, Result};
 use crate::fs::output::Output;
 use crate::options::Compression;
-use crate::table::block::{BlockBuilder, HEADER_BYTES, NewEntry, encode_empty};
+use crate::table::block::{BlockBuilder, FRAME_BYTES, NewEntry, encode_empty};
 use crate::table::form::directory::{DirectoryBuilder, Stride};
 use crate::table::form::filter::hash_key;
 use crate::table::form::stored::{STORED_HEADER_BYTES, store, store_unit};
@@ -76,6 +77,8 @@ pub(in crate::table) struct BlockWriter {
     pub(super) units: Option<Units>,
     /// What the entries of the open block have in common, if it is to be a unit.
     pub(super) unit: Option<UnitShape>,
+    /// Whether any block has fence keys: all but units have.
+    pub has_fence_keys: bool,
     raw_bytes: u64,
     raw_largest: u64,
 }
@@ -110,6 +113,7 @@ impl BlockWriter {
             even: None,
             units: None,
             unit: None,
+            has_fence_keys: false,
             raw_bytes: 0,
             raw_largest: 0,
         }
@@ -168,7 +172,7 @@ impl BlockWriter {
     /// If a write fails, or the index refuses the keys.
     pub fn push(&mut self, entry: &NewEntry<'_>, limit: usize) -> Result<()> {
         if !self.block.push_within(entry, limit) {
-            self.close()?;
+            self.close(Some(entry.key))?;
             self.block.push_within(entry, limit);
         }
         Ok(())
@@ -203,16 +207,16 @@ impl BlockWriter {
         self.even.as_ref()?.stride
     }
 
-    /// Ends the open block, if it has entries.
+    /// Ends the open block, if it has entries. `behind` is the first key behind it, if that is known.
     ///
     /// # Errors
     /// As [`BlockWriter::push`].
-    pub fn close(&mut self) -> Result<()> {
-        self.close_numbered(&[])
+    pub fn close(&mut self, behind: Option<&[u8]>) -> Result<()> {
+        self.close_numbered(&[], behind)
     }
 
     /// As [`BlockWriter::close`]; `numbers` are those of the first user keys that start in the block.
-    fn close_numbered(&mut self, numbers: &[u64]) -> Result<()> {
+    fn close_numbered(&mut self, numbers: &[u64], behind: Option<&[u8]>) -> Result<()> {
         if self.block.count() == 0 {
             return Ok(());
         }
@@ -234,24 +238,15 @@ impl BlockWriter {
             self.block.expect(usize::from(continues), &self.slots);
         }
         self.train_fences(cuts);
+        let mut last_key = mem::take(&mut self.last_key);
         let written = match self.unit {
             Some(shape) => self.store_unit(shape),
-            None => {
-                let compression = self.compression;
-                self.append(|block, id, offset, pending| {
-                    store(
-                        |into| block.encode(continues, into),
-                        compression,
-                        id,
-                        offset,
-                        pending,
-                    )
-                })
-            }
+            None => self.store_block((!first).then_some(&last_key), behind),
         };
         self.judge_even(written, (self.ranks - known) as usize);
-        self.last_key.clear();
-        self.last_key.extend_from_slice(self.block.last_key());
+        last_key.clear();
+        last_key.extend_from_slice(self.block.last_key());
+        self.last_key = last_key;
         self.block.clear();
         self.block
             .set_even(self.even.as_ref().map(|even| even.prefix.len()));
@@ -320,6 +315,7 @@ impl BlockWriter {
         self.directory.offsets.push(self.offset);
         self.directory.first_ranks.push(self.ranks);
         self.empty += 1;
+        self.has_fence_keys = true;
         let even = self.even.take();
         let prefix = even.as_ref().map_or(&[][..], |even| &even.prefix);
         let compression = self.compression;
@@ -334,6 +330,17 @@ impl BlockWriter {
         });
         self.even = even.filter(|_| written.stored == STORED_HEADER_BYTES + written.raw);
         self.flush_pieces()
+    }
+
+    /// Appends the open block, with the last key in front of it and the first one behind it.
+    fn store_block(&mut self, before: Option<&Vec<u8>>, behind: Option<&[u8]>) -> Written {
+        let compression = self.compression;
+        self.has_fence_keys = true;
+        self.append(|block, id, offset, pending| {
+            let encode =
+                |into: &mut Vec<u8>| block.encode(before.map(|key| &key[..]), behind, into);
+            store(encode, compression, id, offset, pending)
+        })
     }
 
     /// Appends the open block as a unit.
@@ -380,7 +387,7 @@ impl BlockWriter {
         let stored = written.stored;
         even.taken += written.raw;
         even.least += self.block.least_bytes();
-        let overhead = STORED_HEADER_BYTES + HEADER_BYTES + even.prefix.len();
+        let overhead = STORED_HEADER_BYTES + FRAME_BYTES + even.prefix.len();
         let stride = self
             .block
             .stride()

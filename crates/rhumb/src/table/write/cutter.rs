@@ -64,7 +64,8 @@ pub(super) fn cut_by_both(
     entry: &NewEntry<'_>,
     bytes: usize,
 ) -> Result<()> {
-    let close = |blocks: &mut BlockWriter| blocks.close_all_admitted(bytes);
+    let close =
+        |blocks: &mut BlockWriter, behind: Option<&[u8]>| blocks.close_all_admitted(bytes, behind);
     let push = |blocks: &mut BlockWriter| blocks.push_admitted(entry, bytes);
     cut(blocks, entry, MOST_ENTRIES, close, push)
 }
@@ -79,18 +80,19 @@ pub(super) fn cut_by_entries(
     cut(blocks, entry, entries, BlockWriter::close, push)
 }
 
-/// Adds an entry by `push`. A block of its own, or of so many entries, is ended by `close`.
+/// Adds an entry by `push`. A block of its own, or of so many entries, is ended by `close`, which is told the key behind it, if
+/// that is known.
 fn cut(
     blocks: &mut BlockWriter,
     entry: &NewEntry<'_>,
     entries: usize,
-    close: impl Fn(&mut BlockWriter) -> Result<()>,
+    close: impl Fn(&mut BlockWriter, Option<&[u8]>) -> Result<()>,
     push: impl FnOnce(&mut BlockWriter) -> Result<()>,
 ) -> Result<()> {
     let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
     if large || blocks.open().count() >= entries {
-        close(blocks)?;
+        close(blocks, Some(entry.key))?;
     }
     push(blocks)?;
-    if large { close(blocks) } else { Ok(()) }
+    if large { close(blocks, None) } else { Ok(()) }
 }

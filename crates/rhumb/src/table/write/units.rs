@@ -24,12 +24,12 @@ impl BlockWriter {
         });
         let fits = |shape: &UnitShape| shape.unit_bytes(entries) <= LARGEST_UNIT_BYTES;
         let Some(shape) = joined.filter(fits) else {
-            self.close()?;
+            self.close(None)?;
             self.unit = None;
             return Ok(false);
         };
         if shape.width > open.width || self.open().count() >= entries as usize {
-            self.close()?;
+            self.close(None)?;
         }
         self.units.get_or_insert_with(|| Units::new(entries, shape));
         self.unit = Some(shape);

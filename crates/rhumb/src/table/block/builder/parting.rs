@@ -197,7 +197,7 @@ mod tests {
     fn encoded(entries: &[Owned]) -> Vec<u8> {
         let (mut block, mut raw) = (BlockBuilder::default(), Vec::new());
         entries.iter().for_each(|entry| block.add(&entry.entry()));
-        block.encode(false, &mut raw);
+        block.encode(None, None, &mut raw);
         raw
     }
 
@@ -207,7 +207,7 @@ mod tests {
         let (mut counts, mut done) = (Vec::new(), 0);
         let mut close = |block: &mut BlockBuilder| {
             let mut raw = Vec::new();
-            block.encode(false, &mut raw);
+            block.encode(None, None, &mut raw);
             let count = block.count();
             assert_eq!(raw, encoded(&entries[done..done + count]));
             assert!(raw.len() <= limit || count == 1);

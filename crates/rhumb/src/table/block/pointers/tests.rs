@@ -52,7 +52,7 @@ fn encoded(
         }
     }
     let mut raw = Vec::new();
-    builder.encode(false, &mut raw);
+    builder.encode(None, None, &mut raw);
     assert_eq!(raw.len(), builder.raw_bytes());
     assert!(raw.len() <= limit || builder.count() == 1);
     (raw, builder.count())

@@ -15,9 +15,14 @@ impl BlockWriter {
     /// As [`BlockWriter::push`].
     pub fn push_parting(&mut self, entry: &NewEntry<'_>, limit: usize) -> Result<()> {
         while !self.block.push_parting(entry, limit) {
-            self.block.part(&mut self.next);
-            self.close()?;
-            mem::swap(&mut self.block, &mut self.next);
+            let mut next = mem::take(&mut self.next);
+            self.block.part(&mut next);
+            let behind = match next.count() {
+                0 => entry.key,
+                _ => next.first_key(),
+            };
+            self.close(Some(behind))?;
+            self.next = mem::replace(&mut self.block, next);
             if self.block.count() > 1 && self.block.raw_bytes() > limit {
                 // In other groups than before, the keys share so much less that not all fit.
                 let moved = mem::take(&mut self.block);
@@ -34,34 +39,35 @@ impl BlockWriter {
     /// As [`BlockWriter::push`].
     pub fn push_admitted(&mut self, entry: &NewEntry<'_>, limit: usize) -> Result<()> {
         while !self.block.push_within(entry, limit) {
-            self.close_admitted(limit)?;
+            self.close_admitted(limit, Some(entry.key))?;
         }
         Ok(())
     }
 
     /// Ends the open block, of at most `limit` raw bytes, and those that follow from what the index does not admit in it.
+    /// `behind` is the first key behind them, if that is known.
     ///
     /// # Errors
     /// As [`BlockWriter::push`].
-    pub fn close_all_admitted(&mut self, limit: usize) -> Result<()> {
+    pub fn close_all_admitted(&mut self, limit: usize, behind: Option<&[u8]>) -> Result<()> {
         while self.block.count() > 0 {
-            self.close_admitted(limit)?;
+            self.close_admitted(limit, behind)?;
         }
         Ok(())
     }
 
     /// Ends the open block if the index admits all of its keys in one. If not, makes several of it, each of at most `limit`
     /// bytes, and leaves the last one open. Takes time linear in the entries.
-    fn close_admitted(&mut self, limit: usize) -> Result<()> {
+    fn close_admitted(&mut self, limit: usize, behind: Option<&[u8]>) -> Result<()> {
         if !self.index.is_fit() {
-            return self.close();
+            return self.close(behind);
         }
         let skip = usize::from(self.continues());
         let own = self.block.distinct_keys().skip(skip);
         let numbers: Vec<u64> = own.map(|key| self.number(key)).collect();
         let mut admitted = self.index.admits(&numbers);
         if admitted == numbers.len() {
-            return self.close_numbered(&numbers);
+            return self.close_numbered(&numbers, behind);
         }
         let whole = mem::take(&mut self.block);
         let firsts: Vec<usize> = whole.first_entries().skip(skip).collect();
@@ -79,7 +85,7 @@ impl BlockWriter {
             if full.is_ok() && end == whole.count() {
                 return Ok(());
             }
-            self.close_numbered(rest)?;
+            self.close_numbered(rest, Some(whole.key(at)))?;
             let key = firsts.partition_point(|first| *first < at);
             rest = numbers.get(key..).unwrap_or_default();
             admitted = self.index.admits(rest);

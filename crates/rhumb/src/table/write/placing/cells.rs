@@ -121,15 +121,15 @@ impl Cells {
         let n = u64::from(self.entries_per_cell);
         let cell = predicted / n;
         if self.open != Some(cell) {
-            self.enter(cell, blocks)?;
+            self.enter(cell, entry.key, blocks)?;
         }
         let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
         let full = large || self.after_large || blocks.open().count() >= usize::from(u16::MAX);
         if full && blocks.open().count() > 0 {
-            self.go_on(blocks)?;
+            self.go_on(entry.key, blocks)?;
         }
         if !blocks.open().push_within(entry, self.limit) {
-            self.go_on(blocks)?;
+            self.go_on(entry.key, blocks)?;
             blocks.open().push_within(entry, self.limit);
         }
         if let Some(number) = number {
@@ -142,9 +142,9 @@ impl Cells {
         Ok(())
     }
 
-    /// Ends the open cell and starts another; the cells between them become empty blocks.
-    fn enter(&mut self, cell: u64, blocks: &mut BlockWriter) -> Result<()> {
-        self.close(blocks)?;
+    /// Ends the open cell and starts another with `key`; the cells between them become empty blocks.
+    fn enter(&mut self, cell: u64, key: &[u8], blocks: &mut BlockWriter) -> Result<()> {
+        self.close(key, blocks)?;
         let next = self.open.map_or(0, |open| open + 1);
         for _ in next..cell {
             blocks.write_empty()?;
@@ -156,14 +156,14 @@ impl Cells {
         Ok(())
     }
 
-    /// Continues the open cell in another block.
-    fn go_on(&mut self, blocks: &mut BlockWriter) -> Result<()> {
-        self.close(blocks)?;
+    /// Continues the open cell with `key` in another block.
+    fn go_on(&mut self, key: &[u8], blocks: &mut BlockWriter) -> Result<()> {
+        self.close(key, blocks)?;
         self.thresholds.push(self.last_number);
         Ok(())
     }
 
-    fn close(&mut self, blocks: &mut BlockWriter) -> Result<()> {
+    fn close(&mut self, behind: &[u8], blocks: &mut BlockWriter) -> Result<()> {
         let bytes = blocks.open().raw_bytes() as u64;
         self.reads.bytes += bytes;
         self.reads.keys += self.keys;
@@ -171,7 +171,7 @@ impl Cells {
         self.keys = 0;
         self.blocks += 1;
         self.judge();
-        blocks.close()
+        blocks.close(Some(behind))
     }
 
     fn judge(&mut self) {

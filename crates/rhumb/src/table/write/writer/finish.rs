@@ -36,9 +36,9 @@ impl TableWriter {
             self.leave_model()?;
         }
         if let Cutter::Dual(bytes) = self.cutter {
-            self.blocks.close_all_admitted(bytes)?;
+            self.blocks.close_all_admitted(bytes, None)?;
         }
-        self.blocks.close()?;
+        self.blocks.close(None)?;
         let sections_offset = self.blocks.offset();
         let (directory, mut index) = self.finders()?;
         let properties = self.properties(range_deletes, &index);
@@ -72,6 +72,9 @@ impl TableWriter {
             let mut bytes = Vec::new();
             ValueUse::encode_all(&values, &mut bytes);
             sections.push((SectionKind::ValueUses, bytes));
+        }
+        if self.blocks.has_fence_keys {
+            sections.push((SectionKind::FenceKeys, Vec::new()));
         }
         let id = self.table_id;
         self.blocks

@@ -1,0 +1,90 @@
+//! Fence keys in whole tables: absent keys cost one block, and unsound ones are found.
+
+use rand::SeedableRng;
+
+use super::*;
+use crate::entry::MAX_SEQUENCE;
+use crate::entry::checksum::stamped;
+
+/// Random numbers as keys of 8 bytes, each with a small value.
+fn model(rng: &mut StdRng, keys: usize) -> Model {
+    let entry = |_| {
+        let place = (random_bytes(rng, 8), std::cmp::Reverse(0));
+        (place, (EntryKind::Put, vec![7; 24]))
+    };
+    (0..keys).map(entry).collect()
+}
+
+#[test]
+fn a_get_of_an_absent_key_reads_one_block() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    for (index, partition) in [
+        ("fp", "bytes(400)"),
+        ("rss", "bytes(400)"),
+        ("pla", "dual(400)"),
+        ("pra", "dual(400)"),
+        ("plr", "predicted(9)"),
+    ] {
+        let model = model(&mut rng, 3_000);
+        let spec = format!("partition={partition},filter=0");
+        let test = TestTable::new(
+            &settings(index, &spec, &model),
+            &model,
+            &RangeDeletes::default(),
+        );
+        let table = test.open(0).unwrap();
+        table.verify(&mut |_, _| {}).unwrap();
+        let (mut source, gets) = (BlockSource::new(true), 20_000);
+        for _ in 0..gets {
+            // No key is between two blocks so that only one of them shows it, but for one in some 65,536 places.
+            let key = random_bytes(&mut rng, 8);
+            let mut numbers = NumberCache::default();
+            let asked = Asked::alone(&key, MAX_SEQUENCE);
+            table.get(&asked, &mut numbers, &mut source).unwrap();
+        }
+        let blocks = f64::from(source.trace.blocks_read) / f64::from(gets);
+        println!(
+            "{index} {partition}: {blocks} blocks an absent key, {} blocks",
+            table.blocks()
+        );
+        assert!(
+            (1.0..1.001).contains(&blocks),
+            "{index} {partition}: {blocks}"
+        );
+    }
+}
+
+#[test]
+fn unsound_fence_keys_are_found() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    let model = model(&mut rng, 500);
+    let spec = "partition=bytes(400),filter=0,compression=none";
+    let test = TestTable::new(
+        &settings("fp", spec, &model),
+        &model,
+        &RangeDeletes::default(),
+    );
+    let good = test.bytes();
+    let table = test.open(0).unwrap();
+    table.verify(&mut |_, _| {}).unwrap();
+    for block in 1..table.blocks() - 1 {
+        let mut bytes = good.clone();
+        let (offset, len) = table.directory.extent(block).unwrap();
+        let stored = &mut bytes[offset as usize..offset as usize + len];
+        // A key further away from those of the block, or nearer, at the fence that is low or that is high.
+        let at = len - 6 + 4 * (block as usize & 1);
+        let next = u16::from_le_bytes([stored[at], stored[at + 1]]);
+        let next = if rng.random() {
+            next.wrapping_add(1)
+        } else {
+            next.wrapping_sub(1)
+        };
+        stored[at..at + 2].copy_from_slice(&next.to_le_bytes());
+        let sum = stamped(&stored[4..], table.table_id(), offset);
+        stored[..4].copy_from_slice(&sum.to_le_bytes());
+        test.set_bytes(&bytes);
+        let error = test.open(0).unwrap().verify(&mut |_, _| {}).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("a fence key "), "{error}");
+    }
+}
