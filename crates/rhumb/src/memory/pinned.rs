@@ -1,7 +1,8 @@
 //! Bytes handed out where they lie, without a copy.
 
 use std::fmt;
-use std::ops::Deref;
+use std::mem;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 use super::arena::ChunkMemory;
@@ -124,18 +125,14 @@ impl Pinned {
     /// lie in, and this is not in the cache.
     #[inline]
     pub(crate) fn handed_out(self) -> Self {
-        match self.memory {
-            Memory::Owned(_) => self.or_copy(),
-            _ => self,
+        let Pinned { start, len, memory } = self;
+        match memory {
+            Memory::Owned(owned) if owned.keeps_too_much(len) => {
+                let place = start.addr().wrapping_sub(owned.bytes.as_ptr().addr());
+                OwnedBytes::part_alone(owned, place..place.saturating_add(len))
+            }
+            memory => Pinned { start, len, memory },
         }
-    }
-
-    fn or_copy(self) -> Self {
-        match &self.memory {
-            Memory::Owned(owned) => owned.copy_if_small(&self),
-            _ => None,
-        }
-        .unwrap_or(self)
     }
 }
 
@@ -235,18 +232,30 @@ impl OwnedBytes {
         &self.bytes
     }
 
-    /// A copy of a part of these bytes, if they are more than [`MOST_KEPT`] times as many.
-    /// Otherwise many small parts that are held, each of other bytes, would keep all of these.
-    fn copy_if_small(&self, part: &[u8]) -> Option<Pinned> {
-        let is_small = part.len().saturating_mul(MOST_KEPT) < self.bytes.len();
-        is_small.then(|| {
-            let mut copy = OwnedBytes::new(part.to_vec());
-            if let Some(bypass) = self.counted.get() {
-                bypass.take(part.len());
-                copy.counted = OnceLock::from(Arc::clone(bypass));
+    /// Whether they are more than [`MOST_KEPT`] times as many as a part of them. Many such parts that are held, each of other
+    /// bytes, would keep all of these.
+    fn keeps_too_much(&self, part: usize) -> bool {
+        part.saturating_mul(MOST_KEPT) < self.bytes.len()
+    }
+
+    /// A copy of a part of these bytes. If nobody else holds these, it takes their place: that spares the counts and the memory of
+    /// another owner.
+    fn part_alone(mut this: Arc<Self>, place: Range<usize>) -> Pinned {
+        let part = this.bytes.get(place).unwrap_or_default().to_vec();
+        let len = part.len();
+        if let Some(own) = Arc::get_mut(&mut this) {
+            let all = mem::replace(&mut own.bytes, part).len();
+            if let Some(bypass) = own.counted.get() {
+                bypass.release(all - len);
             }
-            Pinned::owned(Arc::new(copy), 0, part.len())
-        })
+            return Pinned::owned(this, 0, len);
+        }
+        let mut copy = OwnedBytes::new(part);
+        if let Some(bypass) = this.counted.get() {
+            bypass.take(len);
+            copy.counted = OnceLock::from(Arc::clone(bypass));
+        }
+        Pinned::owned(Arc::new(copy), 0, len)
     }
 }
 

@@ -378,15 +378,13 @@ impl TableReader {
         if !source.has_fetched(number) {
             self.fetch((number, number), source.room(), source)?;
         }
-        let Some(fetched) = source.fetched.clone() else {
+        let Some(fetched) = source.fetched.take() else {
             return Err(self.no_such_block(number));
         };
-        if fetched.first == fetched.last {
-            // It is not needed again, and may be large.
-            source.fetched = None;
+        if fetched.first != fetched.last {
+            source.fetched = Some(fetched.clone());
         }
-        let bytes = self.admit(number, &fetched)?;
-        Ok(self.loaded(number, bytes))
+        self.admit(number, fetched)
     }
 
     /// Prepares a search in the blocks `first..=last` that begins at `probe`. If `probe` is not in
@@ -464,7 +462,7 @@ impl TableReader {
 
     /// Verifies a block that was read. If there is room for it, it is put into the cache, otherwise it
     /// stays where it was read.
-    fn admit(&self, number: u64, fetched: &Fetched) -> Result<Pinned> {
+    fn admit(&self, number: u64, fetched: Fetched) -> Result<LoadedBlock> {
         let extent = self.directory.extent(number);
         let (offset, len) = extent.ok_or_else(|| self.no_such_block(number))?;
         let at = offset.saturating_sub(fetched.start) as usize;
@@ -479,18 +477,28 @@ impl TableReader {
         let kept = fetched
             .room
             .and_then(|room| slots.insert(number, &raw, room));
+        let layout = layout.above(self.sequence_base);
+        let loaded = |bytes| LoadedBlock {
+            number,
+            bytes,
+            layout,
+        };
         if let Some(kept) = kept {
-            return Ok(kept);
+            return Ok(loaded(kept));
         }
         let len = raw.len();
-        let (bytes, start) = match raw {
-            Cow::Borrowed(_) => (Arc::clone(&fetched.bytes), at + start),
-            Cow::Owned(raw) => (Arc::new(OwnedBytes::new(raw)), 0),
+        let decompressed = match raw {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(raw) => Some(Arc::new(OwnedBytes::new(raw))),
+        };
+        let (bytes, start) = match decompressed {
+            Some(bytes) => (bytes, 0),
+            None => (fetched.bytes, at + start),
         };
         if fetched.room.is_some() {
             slots.note_bypass(&bytes);
         }
-        Ok(Pinned::owned(bytes, start, len))
+        Ok(loaded(Pinned::owned(bytes, start, len)))
     }
 
     fn verifier(&self) -> Verifier<'_> {
