@@ -38,7 +38,7 @@ const NODES_AT: usize = super::FORM_AT + 8;
 const NODE_HEADER: usize = 20;
 
 /// The most separators in a list: a node for so few takes more bytes, and is hardly searched faster.
-const LIST_MOST: usize = 32;
+const LIST_MOST: usize = 48;
 
 /// Set in a node's flags if the numbers of its slots take 4 bytes, not 2.
 const WIDE: u16 = 1;
