@@ -239,6 +239,7 @@ impl<'a> Iterator for OperationIter<'a> {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

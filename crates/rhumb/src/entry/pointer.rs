@@ -75,6 +75,7 @@ impl fmt::Display for Pointer {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -8,6 +8,7 @@ mod ascending;
 mod span;
 mod sweep;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 mod tree;
 

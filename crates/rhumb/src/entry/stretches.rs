@@ -102,6 +102,7 @@ impl<'a> Stretches<'a> {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

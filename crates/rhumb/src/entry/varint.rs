@@ -116,6 +116,7 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -26,6 +26,7 @@ pub(crate) mod output;
 pub(crate) mod ring;
 mod special;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 #[cfg(feature = "test-kit")]

@@ -404,6 +404,7 @@ struct OsFileLock {
 impl FileLock for OsFileLock {}
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

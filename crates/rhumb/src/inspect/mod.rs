@@ -9,6 +9,7 @@ mod repair;
 mod report;
 mod table_check;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 mod verify;
 

@@ -176,6 +176,7 @@ impl Default for Levels {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

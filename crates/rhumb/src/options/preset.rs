@@ -125,6 +125,7 @@ impl FromStr for Preset {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

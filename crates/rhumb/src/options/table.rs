@@ -287,6 +287,7 @@ fn bad(found: &str, expected: &str) -> Error {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -167,6 +167,7 @@ fn bad(found: &str, expected: &str) -> Error {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

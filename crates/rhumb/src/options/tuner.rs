@@ -204,6 +204,7 @@ impl FromStr for Tuner {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

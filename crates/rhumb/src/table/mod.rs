@@ -13,6 +13,7 @@ mod form;
 pub(crate) mod fuzz;
 mod read;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 mod write;
 

@@ -349,6 +349,7 @@ impl Agent {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -149,6 +149,7 @@ pub(super) fn cheapest(
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::options::Partition;

@@ -292,6 +292,7 @@ fn scan(reader: &Arc<TableReader>, key: &[u8]) -> Result<()> {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -286,6 +286,7 @@ fn entry_bytes(reader: &TableReader) -> f64 {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

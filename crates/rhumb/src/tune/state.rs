@@ -218,6 +218,7 @@ impl State {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::error::Error;

@@ -86,6 +86,7 @@ impl fmt::Display for ValueGroup {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -86,6 +86,7 @@ fn mismatch(expected: impl ToString, found: impl ToString) -> Mismatch {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

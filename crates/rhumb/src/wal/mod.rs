@@ -19,6 +19,7 @@ mod reader;
 mod salvage;
 mod seal;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 mod writer;
 

@@ -54,6 +54,7 @@ impl LoggedValues {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

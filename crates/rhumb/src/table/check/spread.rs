@@ -103,6 +103,7 @@ impl fmt::Display for BlockSummary {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -145,6 +145,7 @@ impl Filter {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

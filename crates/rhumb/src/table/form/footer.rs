@@ -391,6 +391,7 @@ impl<'a> Sections<'a> {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -110,6 +110,7 @@ impl Properties {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -94,6 +94,7 @@ pub(in crate::table) fn sequences(
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -276,6 +276,7 @@ impl Units {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -66,6 +66,7 @@ impl ValueUse {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use std::num::NonZero;
 

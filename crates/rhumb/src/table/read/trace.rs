@@ -88,6 +88,7 @@ impl NumberCache {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -128,6 +128,7 @@ impl BlockBuilder {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::entry::Pointer;

@@ -5,6 +5,7 @@
 //! ```
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 mod write;
 
