@@ -384,7 +384,23 @@ fn read_block(stored: &[u8]) -> Block {
 
 /// Checks that fence keys are made of the keys on both sides.
 fn check_fence_keys(blocks: &[Block]) {
+    let is_unknown = |fence: &[usize]| fence == [0xffff, 0];
+    let empty = blocks.iter().filter(|block| block.entries.is_empty());
+    for fences in empty.filter_map(|block| block.fence_keys) {
+        assert!(fences.chunks(2).all(is_unknown));
+    }
     let with_entries: Vec<_> = blocks.iter().filter(|b| !b.entries.is_empty()).collect();
+    if let [first, .., last] = &with_entries[..] {
+        assert!(
+            first
+                .fence_keys
+                .is_none_or(|fences| is_unknown(&fences[..2]))
+        );
+        assert!(
+            last.fence_keys
+                .is_none_or(|fences| is_unknown(&fences[2..]))
+        );
+    }
     for pair in with_entries.windows(2) {
         let (last, first) = (
             &pair[0].entries.last().unwrap().key,

@@ -1,6 +1,6 @@
 //! Tables whose index knows the blocks: fenced directories, models of blocks, and trees of strings.
 //!
-//! `golden/format-2-blocks`, `golden/format-2-strings` and `golden/format-2-fence-keys` are laid out as `golden/format-1`, see `golden_files`. They were written by
+//! `golden/format-2-blocks`, `golden/format-2-strings` and `golden/format-2-fence-keys` are laid out as `golden/format-1`, see `files.rs`. They were written by
 //!
 //! ```sh
 //! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_forms made

@@ -8,8 +8,8 @@
 //! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_forms made
 //! ```
 //!
-//! which refuses to write into an existing one. What version 2 of the manifest adds is in `golden_options`, version 3
-//! (values in value files) in `golden_values`, and what was added to tables in `golden_tables` and `golden_ingested`.
+//! which refuses to write into an existing one. What version 2 of the manifest adds is in `options.rs`, version 3
+//! (values in value files) in `values.rs`, and what was added to tables in `tables.rs`, `ingested.rs` and `blocks.rs`.
 
 #[allow(dead_code, reason = "this test uses a part of it")]
 use crate::golden;

@@ -1,6 +1,6 @@
 //! Manifests of version 2, which hold options of keyspaces, are read for ever.
 //!
-//! `golden/format-2` is laid out as `golden/format-1`, see `golden_files`; `options.tsv` says what is
+//! `golden/format-2` is laid out as `golden/format-1`, see `files.rs`; `options.tsv` says what is
 //! set for each keyspace. Each index kind and each setting of a table stands there, so that texts which
 //! were written once are known by every later rhumb. It was written by
 //!

@@ -1,6 +1,6 @@
 //! Tables of units, and tables without a key map (version 2), are read for ever.
 //!
-//! `golden/format-2-tables` is laid out as `golden/format-1`, see `golden_files`. It was written by
+//! `golden/format-2-tables` is laid out as `golden/format-1`, see `files.rs`. It was written by
 //!
 //! ```sh
 //! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_forms made

@@ -1,6 +1,6 @@
 //! Manifests of version 3, with values in value files, are read for ever.
 //!
-//! `golden/format-3` is laid out as `golden/format-1`, see `golden_files`. It was written by
+//! `golden/format-3` is laid out as `golden/format-1`, see `files.rs`. It was written by
 //!
 //! ```sh
 //! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_forms made

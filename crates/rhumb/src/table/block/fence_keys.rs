@@ -2,8 +2,8 @@
 //!
 //! As in a B-tree whose pages have the separators at both of their ends (Graefe, Write-Optimized B-Trees, VLDB 2004), a block shows
 //! that a key between it and a neighbour is in neither, and no wrong index can hide that. Each fence is the start of the neighbour's
-//! key up to where that differs from the block's own key, and two bytes: hardly any key is between two blocks and not told apart
-//! from both by these.
+//! key up to where that differs from the block's own key, and two bytes: one of any two neighbours tells of each key between them, and
+//! both of most.
 
 use super::BlockView;
 use crate::table::form::bits::word;
@@ -22,13 +22,14 @@ pub(in crate::table) struct Fence {
 }
 
 impl Fence {
-    /// Nothing is known. A shorter key has no so many bytes in common with another.
+    /// Nothing is known: `shared` is more than any fence that is known shares.
     pub const UNKNOWN: Fence = Fence {
         shared: u16::MAX,
         next: 0,
     };
 
-    /// The start of `other` up to where it differs from `own`; not known if the two are equal, or differ in zeros at the end of one.
+    /// The start of `other` up to where it differs from `own`; not known if the two bytes there are alike, as those of equal keys
+    /// are, or so many bytes are shared that `shared` has no room for them.
     pub fn between(own: &[u8], other: &[u8]) -> Fence {
         let shared = common_prefix(own, other);
         let next = two_bytes(other, shared);
@@ -43,12 +44,18 @@ impl Fence {
 
     /// Whether it is known.
     pub fn is_known(self) -> bool {
-        self != Fence::UNKNOWN
+        self.shared != u16::MAX
     }
 
     fn encode(self, into: &mut Vec<u8>) {
         into.extend_from_slice(&self.shared.to_le_bytes());
         into.extend_from_slice(&self.next.to_le_bytes());
+    }
+}
+
+impl Default for Fence {
+    fn default() -> Self {
+        Fence::UNKNOWN
     }
 }
 
@@ -69,12 +76,6 @@ pub(super) fn encode_fence_keys(
     for (own, other) in [(first, before), (last, behind)] {
         let fence = other.map_or(Fence::UNKNOWN, |other| Fence::between(own, other));
         fence.encode(into);
-    }
-}
-
-impl Default for Fence {
-    fn default() -> Self {
-        Fence::UNKNOWN
     }
 }
 
@@ -212,5 +213,10 @@ mod tests {
         let goes_on = block(&keys, Some(b"ba"), Some(b"bbc\0"));
         let unknown = [0xff, 0xff, 0, 0];
         assert_eq!(goes_on[raw.len() - 8..], [unknown, unknown].concat());
+        // `shared` has no room for more.
+        for (common, is_known) in [(65_533, true), (65_534, true), (65_535, false)] {
+            let [own, other] = [b'a', b'b'].map(|last| [vec![7; common], vec![last]].concat());
+            assert_eq!(Fence::between(&own, &other).is_known(), is_known);
+        }
     }
 }

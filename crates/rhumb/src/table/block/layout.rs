@@ -3,7 +3,9 @@
 mod pointers;
 
 use self::pointers::has_pointers;
-use super::{FENCE_KEY_BYTES, HEADER_BYTES, NO_HINT, WITH_FENCE_KEYS, WITH_POINTERS, flag};
+use super::{
+    BlockView, FENCE_KEY_BYTES, Fence, HEADER_BYTES, NO_HINT, WITH_FENCE_KEYS, WITH_POINTERS, flag,
+};
 use crate::entry::{EntryKind, Sequence};
 use crate::table::form::bits::{unpack, word};
 use crate::table::form::damage::Damage;
@@ -135,6 +137,7 @@ impl BlockLayout {
         }
         if layout.has_fence_keys {
             end += FENCE_KEY_BYTES as u64;
+            layout.check_empty(raw)?;
         }
         if end != raw.len() as u64 {
             let expected = format!("a block of {end} bytes, as its header says");
@@ -145,6 +148,19 @@ impl BlockLayout {
             return Err(Damage::new(0, expected, format!("at {values}")));
         }
         Ok(layout)
+    }
+
+    /// Checks that a block without entries, which has no key to share bytes with, knows of no fence keys.
+    fn check_empty(&self, raw: &[u8]) -> Result<(), Damage> {
+        let fences = BlockView::new(raw, self).fences();
+        match self.count == 0 && fences != [Fence::UNKNOWN; 2] {
+            true => {
+                let at = raw.len().saturating_sub(FENCE_KEY_BYTES);
+                let expected = "no fence keys in a block without entries";
+                Err(Damage::new(at, expected, "some"))
+            }
+            false => Ok(()),
+        }
     }
 
     /// The columns of a raw block that [`BlockLayout::parse`] has accepted before; for other bytes,

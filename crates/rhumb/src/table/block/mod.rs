@@ -36,7 +36,7 @@ const MAX_PREFIX_BYTES: usize = 65_535;
 /// The slot hint of a block that has none: its range is empty.
 const NO_HINT: (i16, i16) = (1, 0);
 
-/// Bit of the header byte with the widths of lengths: the block ends with columns of pointers.
+/// Bit of the header byte with the widths of lengths: the block has columns of pointers behind its values.
 const WITH_POINTERS: u8 = 1 << 6;
 /// Another one: the block ends with fence keys.
 const WITH_FENCE_KEYS: u8 = 1 << 7;

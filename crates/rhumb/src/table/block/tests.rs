@@ -271,11 +271,41 @@ fn a_block_without_entries_has_one_form_for_each_prefix() {
         let view = BlockView::new(&raw, &layout);
         assert_eq!((view.count(), view.slot_hint()), (0, None));
         assert_eq!(view.lower_bound(b"user1", 7), 0);
-        // Every byte except the number of entries, the hint, and the fence keys.
-        for at in (0..2).chain(4..24) {
+        // Every byte except the number of entries and the hint.
+        let fences = raw.len() - FENCE_KEY_BYTES..raw.len();
+        for at in (0..2).chain(4..24).chain(fences) {
             let mut other = raw.clone();
             other[at] ^= 1;
             assert!(BlockLayout::parse(&other).is_err(), "byte {at}");
+        }
+    }
+}
+
+/// So many groups that their heads are not compared all at once.
+#[test]
+fn hints_bound_the_search_among_many_groups() {
+    let entry = |i: u32| ((format!("{i:o}").into_bytes(), std::cmp::Reverse(7)), None);
+    let entries: Entries = (0..1_000).map(entry).collect();
+    let raw = encoded(&entries, false);
+    let layout = BlockLayout::parse(&raw).unwrap();
+    assert!(!layout.fixed_keys && layout.groups() > 40);
+    for hint in HINTS {
+        let mut layout = layout;
+        layout.hint = hint;
+        let view = BlockView::new(&raw, &layout);
+        for (slot, (key, _)) in entries.keys().enumerate() {
+            for expected in [
+                0,
+                slot.saturating_sub(3),
+                slot,
+                slot + 40,
+                999,
+                1_000,
+                70_000,
+            ] {
+                let (found, _) = view.find_near(key, 7, Some(expected as u64));
+                assert_eq!(found, slot, "{hint:?} about {expected}");
+            }
         }
     }
 }

@@ -90,7 +90,7 @@ impl LoadedBlock {
 
     /// Whether it is known that no entry with `key` is at or behind `slot`, its lower bound in this block, which does not
     /// [prove](LoadedBlock::proves_lower_bound) to be that in the table: the key is above all of the block and below all behind.
-    #[cold]
+    #[inline(never)]
     pub fn proves_absence(&self, slot: usize, key: &[u8]) -> bool {
         let view = self.view();
         slot == view.count() && view.ends_above(key)
@@ -382,6 +382,7 @@ impl TableReader {
             return Err(self.no_such_block(number));
         };
         if fetched.first != fetched.last {
+            // Others of these blocks are probably next.
             source.fetched = Some(fetched.clone());
         }
         self.admit(number, fetched)

@@ -202,6 +202,7 @@ impl TableReader {
                 return Ok(Some((block, slot)));
             }
             if GET && block.proves_absence(slot, key) {
+                source.keep(&block);
                 return Ok(None);
             }
             if slot == view.count() {

@@ -103,7 +103,7 @@ impl BlockLayout {
     }
 }
 
-/// Whether the header of a raw block says that it ends with pointers.
+/// Whether the header of a raw block says that it has pointers behind its values.
 pub(super) fn has_pointers(raw: &[u8]) -> bool {
     raw.get(6).is_some_and(|codes| codes & WITH_POINTERS != 0)
 }
