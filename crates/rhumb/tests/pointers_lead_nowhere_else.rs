@@ -134,8 +134,9 @@ impl Store {
         let id = u64::from_le_bytes(bytes[bytes.len() - 48..][..8].try_into().unwrap());
         let (old, new) = (columns(from), columns(to));
         let at = bytes.windows(old.len()).position(|w| w == old).unwrap();
-        let end = at + old.len();
-        bytes[at..end].copy_from_slice(&new);
+        bytes[at..at + old.len()].copy_from_slice(&new);
+        // The block ends with its fence keys.
+        let end = at + old.len() + 8;
         let is_start = |start: &usize| {
             let raw_bytes = bytes[*start + 5..][..4].try_into().unwrap();
             bytes[*start + 4] == 0 && u32::from_le_bytes(raw_bytes) as usize == end - start - 9
