@@ -45,5 +45,4 @@ pub(crate) use place::place_newest;
 pub(crate) use ranges::{is_tier, runs_above_tier, tier_of};
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests;

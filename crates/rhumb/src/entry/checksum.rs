@@ -24,7 +24,6 @@ pub(crate) fn stamped(bytes: &[u8], id: u64, offset: u64) -> u32 {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -239,7 +239,6 @@ impl<'a> Iterator for OperationIter<'a> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -75,7 +75,6 @@ impl fmt::Display for Pointer {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -8,7 +8,6 @@ mod ascending;
 mod span;
 mod sweep;
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests;
 mod tree;
 

@@ -102,7 +102,6 @@ impl<'a> Stretches<'a> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -116,7 +116,6 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

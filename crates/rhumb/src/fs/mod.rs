@@ -26,7 +26,6 @@ pub(crate) mod output;
 pub(crate) mod ring;
 mod special;
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests;
 
 #[cfg(feature = "test-kit")]

@@ -127,7 +127,6 @@ pub(crate) fn is_temporary(name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -404,7 +404,6 @@ struct OsFileLock {
 impl FileLock for OsFileLock {}
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -9,7 +9,6 @@ mod repair;
 mod report;
 mod table_check;
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests;
 mod verify;
 

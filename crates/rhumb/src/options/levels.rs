@@ -176,7 +176,6 @@ impl Default for Levels {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

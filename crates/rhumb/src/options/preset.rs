@@ -125,7 +125,6 @@ impl FromStr for Preset {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -167,7 +167,6 @@ fn bad(found: &str, expected: &str) -> Error {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

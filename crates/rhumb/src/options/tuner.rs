@@ -204,7 +204,6 @@ impl FromStr for Tuner {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -13,7 +13,6 @@ mod form;
 pub(crate) mod fuzz;
 mod read;
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests;
 mod write;
 

@@ -349,7 +349,6 @@ impl Agent {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -149,7 +149,6 @@ pub(super) fn cheapest(
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::options::Partition;

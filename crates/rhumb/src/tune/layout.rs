@@ -84,7 +84,6 @@ pub(super) fn candidates(base: &Layout, entry_bytes: f64) -> Vec<Layout> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -200,7 +200,6 @@ fn place(known: &[Known], state: usize) -> Option<usize> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::options::Partition;

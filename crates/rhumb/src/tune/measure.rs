@@ -292,7 +292,6 @@ fn scan(reader: &Arc<TableReader>, key: &[u8]) -> Result<()> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -126,7 +126,6 @@ fn form(words: &mut SplitWhitespace<'_>) -> Option<Known> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::tune::agent::{Agent, Episode};

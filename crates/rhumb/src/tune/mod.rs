@@ -286,7 +286,6 @@ fn entry_bytes(reader: &TableReader) -> f64 {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

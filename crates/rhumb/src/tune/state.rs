@@ -218,7 +218,6 @@ impl State {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::error::Error;

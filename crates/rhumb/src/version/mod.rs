@@ -34,5 +34,4 @@ pub(crate) use table::Table;
 pub(crate) use value_files::{UsedFile, ValueFile, ValueFiles};
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests;

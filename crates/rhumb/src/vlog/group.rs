@@ -86,7 +86,6 @@ impl fmt::Display for ValueGroup {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

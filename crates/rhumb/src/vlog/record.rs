@@ -86,7 +86,6 @@ fn mismatch(expected: impl ToString, found: impl ToString) -> Mismatch {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -19,7 +19,6 @@ mod reader;
 mod salvage;
 mod seal;
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests;
 mod writer;
 

@@ -54,7 +54,6 @@ impl LoggedValues {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

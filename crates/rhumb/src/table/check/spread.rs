@@ -103,7 +103,6 @@ impl fmt::Display for BlockSummary {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

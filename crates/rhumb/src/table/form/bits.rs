@@ -72,7 +72,6 @@ pub(in crate::table) fn word<const N: usize>(bytes: &[u8], at: usize) -> [u8; N]
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -145,7 +145,6 @@ impl Filter {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -391,7 +391,6 @@ impl<'a> Sections<'a> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

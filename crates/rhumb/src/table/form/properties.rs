@@ -110,7 +110,6 @@ impl Properties {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

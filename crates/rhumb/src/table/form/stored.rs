@@ -133,7 +133,6 @@ fn verify<'b>(piece: &'b [u8], id: u64, offset: u64, what: &str) -> Result<&'b [
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::super::codec::{CODEC_LZ4, CODEC_ZSTD, lz4_largest};
     use super::*;

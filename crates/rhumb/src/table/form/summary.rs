@@ -94,7 +94,6 @@ pub(in crate::table) fn sequences(
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

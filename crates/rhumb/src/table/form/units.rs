@@ -276,7 +276,6 @@ impl Units {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

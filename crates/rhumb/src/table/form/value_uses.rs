@@ -66,7 +66,6 @@ impl ValueUse {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use std::num::NonZero;
 

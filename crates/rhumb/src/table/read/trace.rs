@@ -88,7 +88,6 @@ impl NumberCache {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

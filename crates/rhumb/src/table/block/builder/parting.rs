@@ -128,7 +128,6 @@ impl BlockBuilder {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::entry::Pointer;

@@ -5,7 +5,6 @@
 //! ```
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests;
 mod write;
 

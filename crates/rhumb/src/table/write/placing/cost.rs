@@ -33,7 +33,6 @@ pub(super) fn boundary(entries_per_cell: u32, most_keys: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 
