@@ -59,6 +59,22 @@ fn mutate(rng: &mut StdRng, bytes: &mut [u8]) {
     }
 }
 
+/// Changes a block as it is stored, and makes its checksum match again.
+pub(super) fn with_block(
+    bytes: &[u8],
+    table: &TableReader,
+    block: u64,
+    change: impl FnOnce(&mut [u8]),
+) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let (offset, len) = table.directory.extent(block).unwrap();
+    let stored = &mut bytes[offset as usize..offset as usize + len];
+    change(stored);
+    let sum = stamped(&stored[4..], table.table_id(), offset);
+    stored[..4].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
 fn check_gets(rng: &mut StdRng, table: &TableReader, model: &Model, context: &str) -> (u32, u32) {
     let (mut right, mut refused) = (0, 0);
     for key in probes(rng, model, 12) {
@@ -142,13 +158,11 @@ fn placed_table(rng: &mut StdRng) -> (TestTable, Model, Arc<TableReader>) {
 
 /// Changes the slot hint of a block that is not compressed, and makes its checksum match again.
 fn with_hint(rng: &mut StdRng, table: &TableReader, bytes: &[u8]) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    let (offset, len) = table
-        .directory
-        .extent(rng.random_range(0..table.blocks()))
-        .unwrap();
-    let block = &mut bytes[offset as usize..offset as usize + len];
-    if block[4] == 0 {
+    let block = rng.random_range(0..table.blocks());
+    with_block(bytes, table, block, |block| {
+        if block[4] != 0 {
+            return;
+        }
         let hint: u32 = match rng.random_range(0..3) {
             0 => rng.random(),
             1 => 0x7fff_7fff,
@@ -156,10 +170,7 @@ fn with_hint(rng: &mut StdRng, table: &TableReader, bytes: &[u8]) -> Vec<u8> {
             _ => [0, 0x0001_0001, 0xffff_ffff, 0x0002_0001][rng.random_range(0..4)],
         };
         block[9 + 24..9 + 28].copy_from_slice(&hint.to_le_bytes());
-        let sum = stamped(&block[4..], table.table_id(), offset);
-        block[..4].copy_from_slice(&sum.to_le_bytes());
-    }
-    bytes
+    })
 }
 
 #[test]
@@ -317,14 +328,10 @@ fn hostile_blocks_do_not_panic() {
         let table = test.open(0).unwrap();
         for round in 0..40 {
             let number = rng.random_range(0..table.blocks());
-            let (offset, len) = table.directory.extent(number).unwrap();
-            let mut bytes = good.clone();
-            let block = &mut bytes[offset as usize..offset as usize + len];
-            let columns = block.len().min(120);
-            mutate(&mut rng, &mut block[4..columns]);
-            let sum = stamped(&block[4..], table.table_id(), offset);
-            block[..4].copy_from_slice(&sum.to_le_bytes());
-            test.set_bytes(&bytes);
+            test.set_bytes(&with_block(&good, &table, number, |block| {
+                let columns = block.len().min(120);
+                mutate(&mut rng, &mut block[4..columns]);
+            }));
             for key in probes(&mut rng, &model, 8) {
                 match get(&table, &key, 50_000) {
                     Ok(_) => answered += 1,
