@@ -72,7 +72,7 @@ const STRINGS: Golden = Golden {
     },
 };
 
-/// Blocks with fence keys, of keys of one length and of several, and placed ones, some of which are empty.
+/// Blocks with fence keys, placed ones too.
 const FENCE_KEYS: Golden = Golden {
     format: "2-fence-keys",
     keyspaces: &[

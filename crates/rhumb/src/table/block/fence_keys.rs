@@ -7,7 +7,7 @@
 
 use super::BlockView;
 use crate::table::form::bits::word;
-use rhumb_index::search::common_prefix;
+use rhumb_index::search::{common_prefix, first_eight};
 
 /// The bytes of the fence keys, which end a block.
 pub(super) const FENCE_KEY_BYTES: usize = 8;
@@ -62,8 +62,7 @@ impl Default for Fence {
 /// Two bytes of a key as a number, zeros behind its end.
 #[inline]
 fn two_bytes(key: &[u8], at: usize) -> u16 {
-    let byte = |at: usize| key.get(at).copied().unwrap_or(0);
-    u16::from_be_bytes([byte(at), byte(at + 1)])
+    (first_eight(key.get(at..).unwrap_or_default()) >> 48) as u16
 }
 
 /// The low and the high fence of a block with these first and last keys. `before` is the last key in front of it, `behind` the
@@ -110,7 +109,6 @@ impl BlockView<'_> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::super::{BlockBuilder, BlockLayout, NewEntry};
     use super::*;

@@ -137,6 +137,8 @@ impl BlockLayout {
         }
         if layout.has_fence_keys {
             end += FENCE_KEY_BYTES as u64;
+        }
+        if layout.count == 0 {
             layout.check_empty(raw)?;
         }
         if end != raw.len() as u64 {
@@ -152,14 +154,13 @@ impl BlockLayout {
 
     /// Checks that a block without entries, which has no key to share bytes with, knows of no fence keys.
     fn check_empty(&self, raw: &[u8]) -> Result<(), Damage> {
-        let fences = BlockView::new(raw, self).fences();
-        match self.count == 0 && fences != [Fence::UNKNOWN; 2] {
-            true => {
+        match BlockView::new(raw, self).fences() == [Fence::UNKNOWN; 2] {
+            true => Ok(()),
+            false => {
                 let at = raw.len().saturating_sub(FENCE_KEY_BYTES);
                 let expected = "no fence keys in a block without entries";
                 Err(Damage::new(at, expected, "some"))
             }
-            false => Ok(()),
         }
     }
 

@@ -14,7 +14,6 @@ mod pointers;
 mod search;
 mod shape;
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests;
 mod view;
 mod walk;

@@ -241,7 +241,7 @@ impl BlockWriter {
         let mut last_key = mem::take(&mut self.last_key);
         let written = match self.unit {
             Some(shape) => self.store_unit(shape),
-            None => self.store_block((!first).then_some(&last_key), behind),
+            None => self.store_block((!first).then_some(&last_key[..]), behind),
         };
         self.judge_even(written, (self.ranks - known) as usize);
         last_key.clear();
@@ -315,7 +315,6 @@ impl BlockWriter {
         self.directory.offsets.push(self.offset);
         self.directory.first_ranks.push(self.ranks);
         self.empty += 1;
-        self.has_fence_keys = true;
         let even = self.even.take();
         let prefix = even.as_ref().map_or(&[][..], |even| &even.prefix);
         let compression = self.compression;
@@ -333,12 +332,11 @@ impl BlockWriter {
     }
 
     /// Appends the open block, with the last key in front of it and the first one behind it.
-    fn store_block(&mut self, before: Option<&Vec<u8>>, behind: Option<&[u8]>) -> Written {
+    fn store_block(&mut self, before: Option<&[u8]>, behind: Option<&[u8]>) -> Written {
         let compression = self.compression;
         self.has_fence_keys = true;
         self.append(|block, id, offset, pending| {
-            let encode =
-                |into: &mut Vec<u8>| block.encode(before.map(|key| &key[..]), behind, into);
+            let encode = |into: &mut Vec<u8>| block.encode(before, behind, into);
             store(encode, compression, id, offset, pending)
         })
     }
