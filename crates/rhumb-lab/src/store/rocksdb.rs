@@ -1,9 +1,12 @@
 //! RocksDB as a [`Store`].
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ::rhumb::Compression;
 use ::rhumb::fs::Access;
+use ::rhumb::internals::GetTimes;
+use ::rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
 use ::rocksdb::{
     BlockBasedOptions, Cache, DB, DBCompressionType, DBRawIterator, Options, ReadOptions,
     WaitForCompactOptions, WriteBatch, WriteOptions, properties,
@@ -176,6 +179,33 @@ impl Store for Rocksdb {
             into.extend_from_slice(value);
         }
         Ok(value.is_some())
+    }
+
+    /// By RocksDB's perf context, which has one time for the seeks in the index and in the block: both count as
+    /// searching. What it does not time counts as filters.
+    fn get_timed(&self, key: &[u8]) -> Result<Option<GetTimes>> {
+        let mut context = PerfContext::default();
+        set_perf_stats(PerfStatsLevel::EnableTimeExceptForMutex);
+        context.reset();
+        let start = Instant::now();
+        let value = self.db.get_pinned_opt(key, &self.read);
+        let all = start.elapsed();
+        set_perf_stats(PerfStatsLevel::Disable);
+        let found = value.map_err(failed)?.is_some();
+        let sum = |metrics: [PerfMetric; 2]| {
+            Duration::from_nanos(metrics.map(|metric| context.metric(metric)).iter().sum())
+        };
+        let write_buffers = sum([PerfMetric::GetSnapshotTime, PerfMetric::GetFromMemtableTime]);
+        let search = sum([PerfMetric::BlockSeekNanos, PerfMetric::BlockChecksumTime]);
+        let reads = sum([PerfMetric::BlockReadTime, PerfMetric::BlockDecompressTime]);
+        Ok(Some(GetTimes {
+            found,
+            write_buffers,
+            filters: all.saturating_sub(write_buffers + search + reads),
+            reads,
+            search,
+            ..GetTimes::default()
+        }))
     }
 
     fn with_cursor(&self, with: &mut dyn FnMut(&mut dyn Cursor) -> Result<()>) -> Result<()> {

@@ -161,7 +161,7 @@ fn cursors_find_what_was_written() {
 
 /// Counters grow with what they count; rhumb times the parts of a get.
 #[test]
-fn rhumb_counts_and_times_by_name() {
+fn rhumb_counts_by_name() {
     let (batches, all) = batches(9);
     let directory = tempfile::tempdir().unwrap();
     let store = settings("size=256KiB")
@@ -185,13 +185,33 @@ fn rhumb_counts_and_times_by_name() {
     );
     let levels = store.footprint().unwrap().unwrap().levels;
     assert_eq!(levels, Some(1));
-    for (key, found) in [
-        (&b"key/none"[..], false),
-        (all.keys().next().unwrap(), true),
-    ] {
-        let times = store.get_timed(key).unwrap().unwrap();
-        assert_eq!(times.found, found);
+}
+
+#[test]
+fn the_parts_of_a_get_are_timed() {
+    let (batches, all) = batches(8);
+    let mut names = Vec::new();
+    for candidate in candidates(TABLE) {
+        let directory = tempfile::tempdir().unwrap();
+        let store = candidate.open(directory.path(), Temperature::Warm).unwrap();
+        for batch in &batches {
+            store.write(batch).unwrap();
+        }
+        store.settle().unwrap();
+        let present = all.keys().next().unwrap();
+        for (key, found) in [(&b"key/none"[..], false), (present, true)] {
+            let Some(times) = store.get_timed(key).unwrap() else {
+                continue;
+            };
+            assert_eq!(times.found, found);
+            assert_eq!(times.search.is_zero(), !found);
+            if found {
+                names.push(candidate.label());
+            }
+        }
     }
+    let of_rocksdb = Peer::built_in().filter(|peer| peer.to_string().starts_with("rocksdb"));
+    assert_eq!(names.len(), 1 + of_rocksdb.count(), "{names:?}");
 }
 
 #[test]

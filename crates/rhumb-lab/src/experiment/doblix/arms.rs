@@ -70,16 +70,6 @@ pub const ALL: &[&str] = &[
 /// Those that are compared with everything in the cache.
 pub const IN_MEMORY: &[&str] = &["doblix", "rhumb", "rhumb-small", "rocksdb-like", "rocksdb"];
 
-/// Those that tell the parts of a get: all of ours.
-pub const TIMED: &[&str] = &[
-    "doblix",
-    "rhumb",
-    "rhumb-small",
-    "tridentkv",
-    "bourbon",
-    "rocksdb-like",
-];
-
 /// Fewer, where there are many data sets.
 pub const FEW: &[&str] = &[
     "doblix",
@@ -292,7 +282,7 @@ mod tests {
 
     #[test]
     fn groups_name_systems_that_exist() {
-        for name in [ALL, IN_MEMORY, TIMED, FEW, OVER_VALUES].concat() {
+        for name in [ALL, IN_MEMORY, FEW, OVER_VALUES].concat() {
             assert!(ARMS.iter().any(|arm| arm.name == name), "{name}");
         }
     }
