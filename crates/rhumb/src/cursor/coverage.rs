@@ -3,7 +3,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::entry::{RangeDeleteTree, Sequence, Span, is_before, is_behind};
+use crate::entry::{Direction, RangeDeleteTree, Sequence, Span, is_before, is_behind};
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::version::Run;
@@ -54,6 +54,18 @@ impl Coverage {
             self.look(key)?;
         }
         Ok(self.sequence)
+    }
+
+    /// Up to which key no range delete is over the keys from the last one asked for on in a direction: `Some(None)` if there is none on that
+    /// whole side, `None` if there is one over that key.
+    pub fn next_delete(&self, direction: Direction) -> Option<Option<&[u8]>> {
+        if self.memtables.is_empty() && self.runs.is_empty() {
+            return Some(None);
+        }
+        (self.sequence == 0).then_some(match direction {
+            Direction::Forward => self.to.as_deref(),
+            Direction::Backward => Some(&self.from),
+        })
     }
 
     /// A start of keys, up to the last one asked for, that are all deleted at the same sequence or

@@ -1,11 +1,11 @@
 //! A cursor over the disjoint tables of one run, each of which is opened when the cursor reaches
 //! it.
 
-use crate::entry::{Cursor, Here, Sequence};
+use crate::entry::{Cursor, Direction, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::sync::Arc;
-use crate::table::{GetTrace, SliceRef, TableCursor};
+use crate::table::{GetTrace, PlainEntries, SliceRef, TableCursor};
 use crate::version::{Run, Table};
 
 /// Goes over tables that ascend without overlap, as if they were one.
@@ -81,6 +81,23 @@ impl LevelCursor {
             trace.add(cursor.trace());
         }
         trace
+    }
+
+    /// As [`TableCursor::lend`].
+    pub fn lend(
+        &mut self,
+        direction: Direction,
+        limits: [Option<&[u8]>; 3],
+        visible: Sequence,
+    ) -> Option<PlainEntries> {
+        (self.cursor.as_mut()?).lend(direction, limits, visible)
+    }
+
+    /// As [`TableCursor::take_back`].
+    pub fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
+        if let Some(cursor) = &mut self.cursor {
+            cursor.take_back(plain, key);
+        }
     }
 
     /// Opens the table with index `at`; the cursor becomes invalid if there is none.

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 
 use rhumb_index::search::first_eight;
 
-use super::Direction;
-use crate::entry::{Cursor, Here, Sequence};
+use super::Source;
+use crate::entry::{Cursor, Direction, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
+use crate::table::PlainEntries;
 
 #[cfg(test)]
 #[cfg(not(loom))]
@@ -265,6 +266,45 @@ impl<C: Cursor> MergeCursor<C> {
                 moved.rotate_left(1);
             }
         }
+    }
+}
+
+impl MergeCursor<Source> {
+    /// Lends entries of the block of the current entry, as far as they come before the current entries of all other
+    /// children; see [`TableCursor::lend`](crate::table::TableCursor::lend). The merge must move in `direction`. They have to
+    /// be given back, or the merge to be positioned anew, before anything else.
+    pub fn lend(
+        &mut self,
+        direction: Direction,
+        [one, other]: [Option<&[u8]>; 2],
+        visible: Sequence,
+    ) -> Option<PlainEntries> {
+        if direction != self.direction {
+            return None;
+        }
+        let &first = self.order.first()?;
+        let Some(&second) = self.order.get(1) else {
+            let first = &mut self.children.get_mut(first)?.cursor;
+            return first.lend(direction, [one, other, None], visible);
+        };
+        let [first, second] = self.children.get_disjoint_mut([first, second]).ok()?;
+        let third = second.cursor.here()?.key;
+        let limits = [one, other, Some(third)];
+        first.cursor.lend(direction, limits, visible)
+    }
+
+    /// Takes back what was lent, and moves to where that was left; see
+    /// [`TableCursor::take_back`](crate::table::TableCursor::take_back).
+    pub fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
+        let Some(&first) = self.order.first() else {
+            return;
+        };
+        if let Some(child) = self.children.get_mut(first) {
+            child.cursor.take_back(plain, key);
+            child.note();
+        }
+        // Backwards it is one entry further, which other children may have reached before.
+        self.resettle(0, first);
     }
 }
 

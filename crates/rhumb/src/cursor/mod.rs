@@ -17,12 +17,6 @@ pub(crate) use resolved::ResolvedCursor;
 pub(crate) use source::Source;
 pub(crate) use visible::VisibleCursor;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    Backward,
-}
-
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;

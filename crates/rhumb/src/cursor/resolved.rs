@@ -64,6 +64,11 @@ impl ResolvedCursor {
         self.resolves = false;
     }
 
+    /// Lets the next step see a bound that may have moved towards the cursor.
+    pub fn see_bound(&mut self) {
+        self.cursor.leave_plain();
+    }
+
     /// Adds the counts of the work in tables so far.
     pub fn add_trace(&self, trace: &mut GetTrace) {
         self.cursor.add_trace(trace);

@@ -1,11 +1,11 @@
 //! Cursors over the sorted runs that are merged into the view of a keyspace.
 
 use super::LevelCursor;
-use crate::entry::{Cursor, Here, Sequence};
+use crate::entry::{Cursor, Direction, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::MemtableCursor;
-use crate::table::{GetTrace, TableCursor};
+use crate::table::{GetTrace, PlainEntries, TableCursor};
 
 /// A cursor over one sorted run of any kind. A merge calls it for every entry, so calls are
 /// dispatched by a branch, not through a pointer.
@@ -36,6 +36,29 @@ impl Source {
             Source::Memtable(_) => GetTrace::default(),
             Source::Table(cursor) => *cursor.trace(),
             Source::Level(cursor) => cursor.trace(),
+        }
+    }
+
+    /// As [`TableCursor::lend`]; memtables lend nothing.
+    pub fn lend(
+        &mut self,
+        direction: Direction,
+        limits: [Option<&[u8]>; 3],
+        visible: Sequence,
+    ) -> Option<PlainEntries> {
+        match self {
+            Source::Memtable(_) => None,
+            Source::Table(cursor) => cursor.lend(direction, limits, visible),
+            Source::Level(cursor) => cursor.lend(direction, limits, visible),
+        }
+    }
+
+    /// As [`TableCursor::take_back`].
+    pub fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
+        match self {
+            Source::Memtable(_) => {}
+            Source::Table(cursor) => cursor.take_back(plain, key),
+            Source::Level(cursor) => cursor.take_back(plain, key),
         }
     }
 }

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::coverage::Coverage;
-use super::{Direction, LevelCursor, MergeCursor, Source};
+use super::{LevelCursor, MergeCursor, Source};
 use crate::entry::{
-    Content, Cursor, EntryKind, Pointer, Sequence, is_before, is_behind, is_same, set_key,
-    successor,
+    Content, Cursor, Direction, EntryKind, Pointer, Sequence, is_before, is_behind, is_same,
+    set_key, successor,
 };
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
-use crate::table::GetTrace;
+use crate::table::{GetTrace, PlainEntries};
 use crate::version::{Levels, Run};
 
 /// After this many deleted keys in a row, the range delete over them is asked where it ends, and all
@@ -28,6 +28,8 @@ const STEPS_BEFORE_SEEK: u32 = 8;
 /// key beyond it.
 pub(crate) struct VisibleCursor {
     versions: MergeCursor<Source>,
+    /// What `versions` has lent, while keys are shown without it.
+    plain: Option<PlainEntries>,
     coverage: Coverage,
     levels: Arc<Levels>,
     visible: Sequence,
@@ -71,6 +73,7 @@ impl VisibleCursor {
         }
         Ok(VisibleCursor {
             versions,
+            plain: None,
             coverage: Coverage::new(memtables, runs, visible),
             levels: levels.clone(),
             visible,
@@ -106,12 +109,18 @@ impl VisibleCursor {
     /// The value of the key shown last, or the pointer to it, in place. Only for a cursor that moves forwards.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        self.versions.value_bytes()
+        match &self.plain {
+            Some(plain) => plain.value_bytes(),
+            None => self.versions.value_bytes(),
+        }
     }
 
     /// The value of the key shown last, pinned; empty for a pointer. Only for a cursor that moves forwards.
     pub fn pin_value(&mut self) -> Pinned {
-        self.versions.value()
+        match &mut self.plain {
+            Some(plain) => plain.value(),
+            None => self.versions.value(),
+        }
     }
 
     /// The value of the entry under the cursor, whose kind was noted, pinned, or the pointer to it. That is the one
@@ -119,13 +128,13 @@ impl VisibleCursor {
     pub fn content(&mut self) -> Content {
         match self.kind {
             EntryKind::Pointer => Content::Apart(Pointer::of_encoded(self.versions.value_bytes())),
-            _ => Content::Here(self.versions.value()),
+            _ => Content::Here(self.pin_value()),
         }
     }
 
     /// Shows the first key between the bounds. Returns `false` if there is none.
     pub fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<bool> {
-        self.sought = None;
+        (self.sought, self.plain) = (None, None);
         match from {
             Bound::Unbounded => self.versions.seek_first()?,
             Bound::Included(key) => self.versions.seek(key, self.visible)?,
@@ -137,7 +146,7 @@ impl VisibleCursor {
     /// Shows the last key between the bounds. Returns its value or the pointer to it, or `None` if there is no such
     /// key.
     pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Content>> {
-        self.sought = None;
+        (self.sought, self.plain) = (None, None);
         match to {
             Bound::Unbounded => self.versions.seek_last()?,
             Bound::Included(key) => self.versions.seek_before(&successor(key))?,
@@ -149,8 +158,44 @@ impl VisibleCursor {
     /// Shows the next key up to a bound. The cursor must have moved forwards to a key before.
     #[inline]
     pub fn next(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        let plain = self.plain.as_mut();
+        match plain.is_some_and(|plain| plain.next(&mut self.key)) {
+            true => Ok(true),
+            false => self.next_merged(to),
+        }
+    }
+
+    /// As [`VisibleCursor::next`], from the end of plain entries.
+    // Not inlined: most steps are over plain entries.
+    #[inline(never)]
+    fn next_merged(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        self.leave_plain();
         self.skip_key_forward()?;
-        self.show_forward(to)
+        let shown = self.show_forward(to)?;
+        if shown && self.kind == EntryKind::Put {
+            self.enter_plain(Direction::Forward, to);
+        }
+        Ok(shown)
+    }
+
+    /// Goes on with the plain entries of the current block, as far as they come before a bound, all entries of other runs, and
+    /// the next range delete.
+    fn enter_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) {
+        let bound = match bound {
+            Bound::Included(key) | Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
+        };
+        if let Some(nearest) = self.coverage.next_delete(direction) {
+            let limits = [bound, nearest];
+            self.plain = self.versions.lend(direction, limits, self.visible);
+        }
+    }
+
+    /// Ends the way over plain entries, so that the next step sees a bound that may have moved towards the cursor.
+    pub fn leave_plain(&mut self) {
+        if let Some(plain) = self.plain.take() {
+            self.versions.take_back(plain, &self.key);
+        }
     }
 
     /// Shows the first key from where the last move forwards, which showed none, has ended.
@@ -160,7 +205,26 @@ impl VisibleCursor {
 
     /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
     pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Content>> {
-        self.show_backward(from)
+        if let Some(plain) = &mut self.plain
+            && plain.prev(&mut self.key)
+        {
+            return Ok(Some(match self.with_values {
+                true => Content::Here(plain.value()),
+                false => Content::none(),
+            }));
+        }
+        self.prev_merged(from)
+    }
+
+    /// As [`VisibleCursor::prev`], from the end of plain entries.
+    #[inline(never)]
+    fn prev_merged(&mut self, from: Bound<&[u8]>) -> Result<Option<Content>> {
+        self.leave_plain();
+        let shown = self.show_backward(from)?;
+        if shown.is_some() {
+            self.enter_plain(Direction::Backward, from);
+        }
+        Ok(shown)
     }
 
     /// Whether `versions` stands on a version of `self.key`.

@@ -36,6 +36,15 @@ pub(crate) static LARGEST_KEY: &[u8] = &[u8::MAX; MAX_KEY_BYTES];
 /// The longest value, in bytes.
 pub const MAX_VALUE_BYTES: usize = u32::MAX as usize;
 
+/// Which way a cursor moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// To larger keys.
+    Forward,
+    /// To smaller keys.
+    Backward,
+}
+
 /// The kind of an entry. The numbers are those of docs/format.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

@@ -7,6 +7,7 @@ pub(in crate::table) mod learned;
 pub(in crate::table) mod likely;
 pub(in crate::table) mod load;
 pub(in crate::table) mod model;
+pub(in crate::table) mod plain;
 pub(in crate::table) mod reader;
 pub(in crate::table) mod search;
 #[cfg(feature = "internals")]

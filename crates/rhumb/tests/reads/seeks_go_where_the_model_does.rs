@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::ops::Range;
 
 use crate::kit::{self, Random, case_seed, deep, small};
 use rhumb::{Db, Iter, Key, Keys, Value};
@@ -10,18 +11,24 @@ const KEYS: u64 = 400;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
+/// A key; those of the second half have different lengths.
 fn key(n: u64) -> Vec<u8> {
-    format!("key{n:03}").into_bytes()
+    let longer = if n < KEYS / 2 { 0 } else { n % 3 };
+    format!("key{n:03}{}", &"xy"[..longer as usize]).into_bytes()
 }
 
-/// A store with puts, deletes and range deletes in tables and write buffers, and its contents.
-fn store(random: &mut Random) -> (Db, Model) {
+fn open(random: &mut Random) -> Db {
     let mut options = small();
     // Values of one to four bytes lie apart from their keys: none, some, all.
     options.table.separate_values = [None, Some(4), Some(0)][random.below(3) as usize];
-    let db = Db::open("store", options).unwrap();
-    let mut model = Model::new();
-    for n in 0..1_500 {
+    // From blocks of several tens of entries to tables without levels.
+    options.levels.size_ratio = 2 + random.below(8) as u32;
+    Db::open("store", options).unwrap()
+}
+
+/// Makes puts, deletes and range deletes, which come to tables and write buffers.
+fn write(random: &mut Random, db: &Db, model: &mut Model, writes: Range<u64>) {
+    for n in writes {
         let (at, value) = (key(random.below(KEYS)), n.to_string().into_bytes());
         match random.below(100) {
             0 => db.flush().unwrap(),
@@ -40,7 +47,6 @@ fn store(random: &mut Random) -> (Db, Model) {
             }
         }
     }
-    (db, model)
 }
 
 /// What an iterator has left to return: the keys between two bounds, inside those it was made with.
@@ -85,27 +91,33 @@ impl<'m> Left<'m> {
                 keys.seek_back(&sought);
                 self.to = Included(sought);
             }
-            2..6 => {
-                let expected = self.keys().next();
-                assert_eq!(iter.advance().unwrap(), expected.is_some());
-                assert_eq!(keys.advance().unwrap(), expected.is_some());
-                let (k, v) = expected.map_or((&[][..], &[][..]), |(k, v)| (k, v));
-                assert_eq!((iter.key(), iter.value(), keys.key()), (k, v, k));
-                self.leave_front(expected);
-            }
+            2 => (0..random.below(60)).for_each(|_| self.advance(iter, keys)),
+            3..6 => self.advance(iter, keys),
             6 => {
                 let expected = self.keys().next();
                 assert_found(expected, iter.next(), keys.next());
                 self.leave_front(expected);
             }
-            _ => {
-                let expected = self.keys().next_back();
-                assert_found(expected, iter.next_back(), keys.next_back());
-                if let Some((k, _)) = expected {
-                    self.to = Excluded(k.clone());
-                }
-            }
+            7 => (0..random.below(60)).for_each(|_| self.retreat(iter, keys)),
+            _ => self.retreat(iter, keys),
         }
+    }
+
+    fn retreat(&mut self, iter: &mut Iter<'_>, keys: &mut Keys<'_>) {
+        let expected = self.keys().next_back();
+        assert_found(expected, iter.next_back(), keys.next_back());
+        if let Some((k, _)) = expected {
+            self.to = Excluded(k.clone());
+        }
+    }
+
+    fn advance(&mut self, iter: &mut Iter<'_>, keys: &mut Keys<'_>) {
+        let expected = self.keys().next();
+        assert_eq!(iter.advance().unwrap(), expected.is_some());
+        assert_eq!(keys.advance().unwrap(), expected.is_some());
+        let (k, v) = expected.map_or((&[][..], &[][..]), |(k, v)| (k, v));
+        assert_eq!((iter.key(), iter.value(), keys.key()), (k, v, k));
+        self.leave_front(expected);
     }
 
     fn leave_front(&mut self, found: Option<(&Vec<u8>, &Vec<u8>)>) {
@@ -133,8 +145,15 @@ fn both_ends_move_and_seek() {
         let seed = case_seed(case);
         println!("case {case}: RHUMB_SEED={} gives {seed}", kit::seed());
         let mut random = Random(seed);
-        let (db, model) = store(&mut random);
+        let (db, mut model) = (open(&mut random), Model::new());
+        write(&mut random, &db, &mut model, 0..1_000);
+        let (snapshot, then) = (db.snapshot(), model.clone());
+        write(&mut random, &db, &mut model, 1_000..1_500);
+        if random.below(2) == 0 {
+            db.compact_range(None, None).unwrap();
+        }
         for _ in 0..20 {
+            let now = random.below(2) == 0;
             let mut bound = || match random.below(3) {
                 0 => Unbounded,
                 1 => Included(key(random.below(KEYS))),
@@ -142,13 +161,16 @@ fn both_ends_move_and_seek() {
             };
             let bounds = (bound(), bound());
             let mut left = Left {
-                all: &model,
+                all: if now { &model } else { &then },
                 bounds: bounds.clone(),
                 from: Unbounded,
                 to: Unbounded,
             };
-            let mut iter = db.range(bounds.clone()).unwrap();
-            let mut keys = db.range(bounds).unwrap().keys();
+            let made = |bounds| match now {
+                true => db.range(bounds).unwrap(),
+                false => snapshot.range(&db, bounds).unwrap(),
+            };
+            let (mut iter, mut keys) = (made(bounds.clone()), made(bounds).keys());
             for _ in 0..120 {
                 left.go(&mut random, &mut iter, &mut keys);
             }

@@ -160,6 +160,9 @@ impl<'db> Iter<'db> {
     /// # Ok(()) }
     /// ```
     pub fn seek(&mut self, key: impl AsRef<[u8]>) {
+        if let Some(back) = &mut self.back.cursor {
+            back.see_bound();
+        }
         let (key, from) = (key.as_ref(), as_slice(&self.from));
         self.front.restart(match is_before(key, from) {
             true => from,
@@ -186,6 +189,9 @@ impl<'db> Iter<'db> {
     /// # Ok(()) }
     /// ```
     pub fn seek_back(&mut self, key: impl AsRef<[u8]>) {
+        if let Some(front) = &mut self.front.cursor {
+            front.see_bound();
+        }
         let (key, to) = (key.as_ref(), as_slice(&self.to));
         self.back.restart(match is_behind(key, to) {
             true => to,
@@ -248,6 +254,9 @@ impl<'db> Iter<'db> {
         let Some(cursor) = &mut self.front.cursor else {
             return Ok(false);
         };
+        if let Some(back) = &mut self.back.cursor {
+            back.see_bound();
+        }
         let to = self.back.bound();
         self.steps += 1;
         if self.front.moved {
@@ -272,6 +281,9 @@ impl<'db> Iter<'db> {
         let Some(cursor) = &mut self.back.cursor else {
             return Ok(None);
         };
+        if let Some(front) = &mut self.front.cursor {
+            front.see_bound();
+        }
         let from = self.front.bound();
         self.steps += 1;
         if self.back.moved {

@@ -367,6 +367,12 @@ impl BlockLayout {
         self.sequence_base.wrapping_add(stored)
     }
 
+    /// The sequence of all entries, if the block says that it is the same; then no two have the same key.
+    #[inline]
+    pub(super) fn only_sequence(&self) -> Option<u64> {
+        (self.sequence_width == 0).then_some(self.sequence_base)
+    }
+
     /// The largest sequence that an entry of the block can have.
     pub(super) fn largest_sequence(&self) -> u64 {
         let most = u64::MAX.checked_shr(64u32.saturating_sub(self.sequence_width.into()));

@@ -62,6 +62,29 @@ impl<'a> BlockView<'a> {
         self.layout.largest_sequence() < sequence
     }
 
+    /// Whether all entries are puts of different keys, up to a sequence; may be `false` although they are.
+    #[inline]
+    pub fn are_all_puts(&self, visible: Sequence) -> bool {
+        let sequence = self.layout.only_sequence();
+        self.layout.kind_alike == Some(EntryKind::Put) && sequence.is_some_and(|s| s <= visible)
+    }
+
+    /// Whether the entry at `slot` is a put up to a sequence.
+    pub fn is_put(&self, slot: usize, visible: Sequence) -> bool {
+        self.kind(slot) == EntryKind::Put && self.sequence(slot) <= visible
+    }
+
+    /// Whether the entries at two slots have the same key.
+    pub fn is_same_key(&self, one: usize, other: usize) -> bool {
+        let (start, rest) = self.key_parts(one);
+        let (other_start, other_rest) = self.key_parts(other);
+        if start.len() == other_start.len() {
+            return rest == other_rest && start == other_start;
+        }
+        let other = other_start.iter().chain(other_rest);
+        start.iter().chain(rest).eq(other)
+    }
+
     /// The kind at `slot`.
     #[inline]
     pub fn kind(&self, slot: usize) -> EntryKind {

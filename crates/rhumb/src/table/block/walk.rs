@@ -18,8 +18,18 @@ pub(in crate::table) struct Walk {
 }
 
 impl BlockView<'_> {
+    /// The walk, if it stands at `slot`; else a new one there.
+    #[inline]
+    pub fn walk_at<'w>(&self, slot: usize, walk: &'w mut Option<Walk>) -> &'w mut Walk {
+        let walk = walk.get_or_insert_with(|| self.walk_from(slot));
+        if !walk.is_at(slot) {
+            *walk = self.walk_from(slot);
+        }
+        walk
+    }
+
     /// A walk that stands at `slot`. Its key is known; see [`BlockView::key_into`].
-    pub fn walk_from(&self, slot: usize) -> Walk {
+    pub(super) fn walk_from(&self, slot: usize) -> Walk {
         let layout = self.layout;
         let group = slot >> layout.group_shift;
         let first = group << layout.group_shift;

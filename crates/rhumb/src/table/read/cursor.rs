@@ -22,13 +22,13 @@ pub(crate) struct TableCursor {
     slice: Option<Slice>,
     pub(in crate::table) source: BlockSource,
     /// The block of the current entry.
-    here: Option<LoadedBlock>,
+    pub(super) here: Option<LoadedBlock>,
     /// Pins for the values of its entries.
-    pins: Pins,
-    slot: usize,
+    pub(super) pins: Pins,
+    pub(super) slot: usize,
     /// Where a walk forwards over its entries is.
-    walk: Option<Walk>,
-    key: Vec<u8>,
+    pub(super) walk: Option<Walk>,
+    pub(super) key: Vec<u8>,
     sequence: Sequence,
     kind: EntryKind,
     /// The current pointer in its encoded form, if the entry is one.
@@ -74,7 +74,7 @@ impl TableCursor {
     }
 
     /// Moves to `slot` of `block`.
-    fn stand(&mut self, block: LoadedBlock, slot: usize) {
+    pub(super) fn stand(&mut self, block: LoadedBlock, slot: usize) {
         #[cfg(test)]
         count_visit();
         block.view().key_into(slot, &mut self.key);
@@ -101,18 +101,14 @@ impl TableCursor {
         count_visit();
         if let Some(block) = &self.here {
             let view = block.view();
-            let walk = match &mut self.walk {
-                Some(walk) if walk.is_at(self.slot) => walk,
-                other => other.insert(view.walk_from(self.slot)),
-            };
-            view.walk_on(walk, &mut self.key);
+            view.walk_on(view.walk_at(self.slot, &mut self.walk), &mut self.key);
         }
         self.note(self.slot + 1);
     }
 
     /// Notes the entry at a slot of the block, whose key is known.
     #[inline]
-    fn note(&mut self, slot: usize) {
+    pub(super) fn note(&mut self, slot: usize) {
         if let Some(block) = &self.here {
             let view = block.view();
             self.sequence = view.sequence(slot);

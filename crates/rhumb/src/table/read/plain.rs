@@ -1,0 +1,201 @@
+//! Plain entries of a block, which a walk shows one after the other without merging them with anything.
+
+use std::cmp::Ordering;
+
+use super::cursor::TableCursor;
+use super::load::LoadedBlock;
+#[cfg(test)]
+use crate::entry::cursor_checks::count_visit;
+use crate::entry::{Direction, MAX_SEQUENCE, Sequence, set_key};
+use crate::memory::{Pinned, Pins};
+use crate::table::block::{BlockView, Walk};
+
+/// Fewer entries are not lent: searching for where they end costs as much as it saves.
+const LEAST: usize = 4;
+
+/// Where not all entries of a block are plain, so many are looked at together.
+const LOOKED_AT: usize = 16;
+
+/// Entries of a block, lent by a cursor that moves in one direction. They are plain: values in the block, each the newest
+/// visible version of its key, with keys between those that the rest of a merge may have.
+#[derive(Debug)]
+pub(crate) struct PlainEntries {
+    block: LoadedBlock,
+    direction: Direction,
+    /// The entry shown last.
+    slot: usize,
+    /// Where a walk over keys of different lengths is.
+    walk: Option<Walk>,
+    /// Forwards, the entries behind `slot` and before this slot are known to be plain; backwards, those before `slot` and
+    /// from this one on.
+    known: usize,
+    /// Where they end at the latest: forwards before this slot, backwards with it.
+    end: usize,
+    visible: Sequence,
+    pins: Pins,
+    /// The length of the shortest value that was pinned.
+    shortest_pinned: usize,
+}
+
+impl PlainEntries {
+    /// Moves to the next entry forwards, and `key` from the key of this one to that of the next one. Returns `false`, and
+    /// stays, at the end.
+    #[inline]
+    pub fn next(&mut self, key: &mut Vec<u8>) -> bool {
+        let next = self.slot + 1;
+        if next >= self.known && !self.look_forward() {
+            return false;
+        }
+        #[cfg(test)]
+        count_visit();
+        let view = self.block.view();
+        match view.is_row() {
+            true => view.next_key_into(next, key),
+            false => view.walk_on(view.walk_at(self.slot, &mut self.walk), key),
+        }
+        self.slot = next;
+        true
+    }
+
+    /// Moves to the next entry backwards, and sets `key` to its key. Returns `false`, and stays, at the end.
+    #[inline]
+    pub fn prev(&mut self, key: &mut Vec<u8>) -> bool {
+        if self.slot <= self.known && !self.look_backward() {
+            return false;
+        }
+        #[cfg(test)]
+        count_visit();
+        self.slot -= 1;
+        self.block.view().key_into(self.slot, key);
+        true
+    }
+
+    /// Looks at some more entries. Returns whether the next one is plain.
+    #[inline(never)]
+    fn look_forward(&mut self) -> bool {
+        let view = self.block.view();
+        let to = self.end.min(self.known + LOOKED_AT);
+        // Behind the newest version of a key are its older ones.
+        let is_plain = |slot| view.is_put(slot, self.visible) && !view.is_same_key(slot - 1, slot);
+        if let Some(other) = (self.known..to).find(|slot| !is_plain(*slot)) {
+            self.end = other;
+        }
+        self.known = self.end.min(to);
+        self.slot + 1 < self.known
+    }
+
+    /// As above, backwards.
+    #[inline(never)]
+    fn look_backward(&mut self) -> bool {
+        let view = self.block.view();
+        let from = self.end.max(self.known.saturating_sub(LOOKED_AT));
+        // Before the oldest version of a key are its newer ones. `end` is not the first slot.
+        let is_plain = |slot| view.is_put(slot, self.visible) && !view.is_same_key(slot - 1, slot);
+        if let Some(other) = (from..self.known).rev().find(|slot| !is_plain(*slot)) {
+            self.end = other + 1;
+        }
+        self.known = self.end.max(from);
+        self.slot > self.known
+    }
+
+    /// The value of the entry.
+    #[inline]
+    pub fn value_bytes(&self) -> &[u8] {
+        self.block.value_bytes(self.slot, self.walk.as_ref())
+    }
+
+    /// The value of the entry, pinned.
+    #[inline]
+    pub fn value(&mut self) -> Pinned {
+        let value = (self.block).value(self.slot, self.walk.as_ref(), &mut self.pins);
+        self.shortest_pinned = self.shortest_pinned.min(value.len());
+        value
+    }
+}
+
+impl TableCursor {
+    /// Lends entries of the current block: forwards those behind the current one, which is a put, as far as their keys are
+    /// below all `limits`; backwards the current one, the oldest version of its key, and those before it, as far as their
+    /// keys are above all `limits`. Until they are [given back](TableCursor::take_back), or the cursor seeks, the cursor is
+    /// invalid.
+    pub fn lend(
+        &mut self,
+        direction: Direction,
+        limits: [Option<&[u8]>; 3],
+        visible: Sequence,
+    ) -> Option<PlainEntries> {
+        let view = self.here.as_ref()?.view();
+        let (slot, end, unknown) = match direction {
+            Direction::Forward => (self.slot, end(&view, self.slot, limits)?, self.slot + 1),
+            Direction::Backward => {
+                let shown = self.slot + 1;
+                (shown, start(&view, self.slot, limits)?, shown)
+            }
+        };
+        Some(PlainEntries {
+            direction,
+            slot,
+            walk: self.walk.take(),
+            known: match view.are_all_puts(visible) {
+                true => end,
+                false => unknown,
+            },
+            end,
+            visible,
+            pins: std::mem::take(&mut self.pins),
+            shortest_pinned: usize::MAX,
+            block: self.here.take()?,
+        })
+    }
+
+    /// Takes back what it has lent, and moves to where that was left: forwards to the entry shown last, at `key`; backwards
+    /// to the one before it.
+    pub fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
+        self.source.note_pinned(plain.shortest_pinned);
+        self.pins = plain.pins;
+        match plain.direction {
+            Direction::Forward => {
+                set_key(&mut self.key, key);
+                self.walk = plain.walk;
+                self.here = Some(plain.block);
+                self.note(plain.slot);
+            }
+            Direction::Backward => self.stand(plain.block, plain.slot.saturating_sub(1)),
+        }
+    }
+}
+
+/// The first slot behind `slot` whose key is not below all limits; `None` if there are few before it.
+#[inline]
+fn end(view: &BlockView<'_>, slot: usize, limits: [Option<&[u8]>; 3]) -> Option<usize> {
+    let least = slot + LEAST;
+    let last = view.count().checked_sub(1).filter(|last| least <= *last)?;
+    let mut end = view.count();
+    for limit in limits.into_iter().flatten() {
+        if view.compare(least, limit) != Ordering::Less {
+            return None;
+        }
+        if view.compare(last, limit) != Ordering::Less {
+            end = end.min(view.lower_bound_near(limit, MAX_SEQUENCE, None));
+        }
+    }
+    Some(end)
+}
+
+/// The first slot up to `slot`, other than that of the first entry, whose key is above all limits; `None` if there are few
+/// behind it. Newer versions of the first key may be in the block before.
+fn start(view: &BlockView<'_>, slot: usize, limits: [Option<&[u8]>; 3]) -> Option<usize> {
+    let most = slot.checked_sub(LEAST).filter(|most| *most > 0)?;
+    let mut start = 1;
+    for limit in limits.into_iter().flatten() {
+        if view.compare(most, limit) != Ordering::Greater {
+            return None;
+        }
+        if view.compare(1, limit) != Ordering::Greater {
+            let at = view.lower_bound_near(limit, MAX_SEQUENCE, None);
+            let behind = (at..most).find(|slot| view.compare(*slot, limit) == Ordering::Greater);
+            start = start.max(behind.unwrap_or(most));
+        }
+    }
+    Some(start)
+}
