@@ -6,7 +6,7 @@ mod cache;
 mod check;
 mod columns;
 mod contest;
-mod gets;
+mod counted;
 mod indexes;
 mod ingest;
 mod keymaps;
@@ -188,11 +188,27 @@ pub const BENCHES: &[Experiment] = &[
     },
     Experiment {
         name: "gets",
-        about: "run only warm gets, for counting by external tools (docs/performance.md)",
+        about: "run only warm gets of one store, for counting by external tools (docs/performance.md)",
         takes: &[
-            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets",
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--peer",
         ],
-        run: gets::run,
+        run: counted::gets,
+    },
+    Experiment {
+        name: "seeks",
+        about: "run only warm seeks of one store, for counting by external tools (docs/performance.md)",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--peer",
+        ],
+        run: counted::seeks,
+    },
+    Experiment {
+        name: "scans",
+        about: "run only warm scans of 100 entries of one store, for counting by external tools (docs/performance.md)",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--peer",
+        ],
+        run: counted::scans,
     },
     Experiment {
         name: "indexes",

@@ -126,6 +126,12 @@ impl ResolvedCursor {
         }
     }
 
+    /// Shows the next key, if that needs no merge; otherwise does nothing, and returns `false`.
+    #[inline]
+    pub fn next_plain(&mut self) -> bool {
+        !self.resolves && self.cursor.next_plain()
+    }
+
     /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
     #[inline]
     pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {

@@ -158,11 +158,17 @@ impl VisibleCursor {
     /// Shows the next key up to a bound. The cursor must have moved forwards to a key before.
     #[inline]
     pub fn next(&mut self, to: Bound<&[u8]>) -> Result<bool> {
-        let plain = self.plain.as_mut();
-        match plain.is_some_and(|plain| plain.next(&mut self.key)) {
+        match self.next_plain() {
             true => Ok(true),
             false => self.next_merged(to),
         }
+    }
+
+    /// Shows the next key, if it is that of a plain entry; otherwise does nothing, and returns `false`.
+    #[inline]
+    pub fn next_plain(&mut self) -> bool {
+        let plain = self.plain.as_mut();
+        plain.is_some_and(|plain| plain.next(&mut self.key))
     }
 
     /// As [`VisibleCursor::next`], from the end of plain entries.

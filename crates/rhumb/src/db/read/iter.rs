@@ -217,7 +217,22 @@ impl<'db> Iter<'db> {
     ///
     /// # Errors
     /// If a file cannot be read or is damaged; the iterator ends then.
+    #[inline]
     pub fn advance(&mut self) -> Result<bool> {
+        if self.lends
+            && self.back.cursor.is_none()
+            && let Some(front) = &mut self.front.cursor
+            && front.next_plain()
+        {
+            self.steps += 1;
+            return Ok(true);
+        }
+        self.advance_further()
+    }
+
+    /// As [`Iter::advance`], where a step takes more than a look at the next entry of a block.
+    #[inline(never)]
+    fn advance_further(&mut self) -> Result<bool> {
         self.lends = false;
         if self.done {
             return Ok(false);

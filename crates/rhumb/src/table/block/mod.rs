@@ -13,6 +13,7 @@ mod layout;
 mod pointers;
 mod search;
 mod shape;
+mod strides;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -22,6 +23,7 @@ pub(in crate::table) use builder::{BlockBuilder, NewEntry, encode_empty};
 use fence_keys::FENCE_KEY_BYTES;
 pub(in crate::table) use fence_keys::Fence;
 pub(in crate::table) use layout::BlockLayout;
+pub(in crate::table) use strides::Strides;
 pub(in crate::table) use view::BlockView;
 pub(in crate::table) use walk::Walk;
 

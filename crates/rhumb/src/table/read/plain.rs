@@ -8,7 +8,7 @@ use super::load::LoadedBlock;
 use crate::entry::cursor_checks::count_visit;
 use crate::entry::{Direction, MAX_SEQUENCE, Sequence, set_key};
 use crate::memory::{Pinned, Pins};
-use crate::table::block::{BlockView, Walk};
+use crate::table::block::{BlockView, Strides, Walk};
 
 /// Fewer entries are not lent: searching for where they end costs as much as it saves.
 const LEAST: usize = 4;
@@ -24,6 +24,8 @@ pub(crate) struct PlainEntries {
     direction: Direction,
     /// The entry shown last.
     slot: usize,
+    /// Where keys and values lie, if they do at equal distances.
+    strides: Option<Strides>,
     /// Where a walk over keys of different lengths is.
     walk: Option<Walk>,
     /// Forwards, the entries behind `slot` and before this slot are known to be plain; backwards, those before `slot` and
@@ -48,13 +50,22 @@ impl PlainEntries {
         }
         #[cfg(test)]
         count_visit();
+        let raw = &self.block.bytes;
+        if !(self.strides).is_some_and(|strides| strides.key_into(raw, next, key)) {
+            self.key_into(next, key);
+        }
+        self.slot = next;
+        true
+    }
+
+    /// Changes `key` from that of the entry to that of the next one.
+    #[inline(never)]
+    fn key_into(&mut self, next: usize, key: &mut Vec<u8>) {
         let view = self.block.view();
         match view.is_row() {
             true => view.next_key_into(next, key),
             false => view.walk_on(view.walk_at(self.slot, &mut self.walk), key),
         }
-        self.slot = next;
-        true
     }
 
     /// Moves to the next entry backwards, and sets `key` to its key. Returns `false`, and stays, at the end.
@@ -101,7 +112,10 @@ impl PlainEntries {
     /// The value of the entry.
     #[inline]
     pub fn value_bytes(&self) -> &[u8] {
-        self.block.value_bytes(self.slot, self.walk.as_ref())
+        match &self.strides {
+            Some(strides) => strides.value(&self.block.bytes, self.slot),
+            None => self.block.value_bytes(self.slot, self.walk.as_ref()),
+        }
     }
 
     /// The value of the entry, pinned.
@@ -135,6 +149,7 @@ impl TableCursor {
         Some(PlainEntries {
             direction,
             slot,
+            strides: view.strides(),
             walk: self.walk.take(),
             known: match view.are_all_puts(visible) {
                 true => end,
