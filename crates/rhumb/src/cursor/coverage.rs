@@ -56,9 +56,9 @@ impl Coverage {
         Ok(self.sequence)
     }
 
-    /// Up to which key no range delete is over the keys from the last one asked for on in a direction: `Some(None)` if there is none on that
-    /// whole side, `None` if there is one over that key.
-    pub fn next_delete(&self, direction: Direction) -> Option<Option<&[u8]>> {
+    /// How far from the last key asked for, in a direction, no range delete is known to be over keys: forwards below the key
+    /// returned, backwards above it; without a limit for `Some(None)`. `None` if there is one over that key.
+    pub fn free_until(&self, direction: Direction) -> Option<Option<&[u8]>> {
         if self.memtables.is_empty() && self.runs.is_empty() {
             return Some(None);
         }

@@ -64,7 +64,7 @@ impl ResolvedCursor {
         self.resolves = false;
     }
 
-    /// Lets the next step see a bound that may have moved towards the cursor.
+    /// Lets the next step see its bound, if that may be nearer than that of the last step.
     pub fn see_bound(&mut self) {
         self.cursor.leave_plain();
     }

@@ -25,7 +25,8 @@ const STEPS_BEFORE_SEEK: u32 = 8;
 
 /// Moves over the keys that are visible at a sequence: forwards from a lower bound or backwards
 /// from an upper bound, but not both. Each step is given the opposite bound, and reads at most one
-/// key beyond it.
+/// key beyond it. Before a step whose bound is nearer than that of the last one, the cursor has to
+/// [leave plain entries](VisibleCursor::leave_plain).
 pub(crate) struct VisibleCursor {
     versions: MergeCursor<Source>,
     /// What `versions` has lent, while keys are shown without it.
@@ -35,7 +36,7 @@ pub(crate) struct VisibleCursor {
     visible: Sequence,
     /// Whether values are wanted.
     with_values: bool,
-    /// The kind of the entry shown last.
+    /// The kind of the entry shown last, for a cursor that moves forwards.
     kind: EntryKind,
     /// The key shown last, or a deleted one behind it: no key between the two is shown.
     key: Vec<u8>,
@@ -191,8 +192,8 @@ impl VisibleCursor {
             Bound::Included(key) | Bound::Excluded(key) => Some(key),
             Bound::Unbounded => None,
         };
-        if let Some(nearest) = self.coverage.next_delete(direction) {
-            let limits = [bound, nearest];
+        if let Some(end) = self.coverage.free_until(direction) {
+            let limits = [bound, end];
             self.plain = self.versions.lend(direction, limits, self.visible);
         }
     }

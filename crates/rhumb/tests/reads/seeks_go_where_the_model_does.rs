@@ -178,6 +178,33 @@ fn both_ends_move_and_seek() {
     }
 }
 
+/// The keys of an iterator that has returned some entries are those that it has left.
+#[test]
+fn keys_of_a_used_iterator_are_those_left() {
+    for separate_values in [None, Some(4)] {
+        let mut options = small();
+        options.table.separate_values = separate_values;
+        let db = Db::open("store", options).unwrap();
+        for n in 0..KEYS {
+            db.put(key(n), &b"value"[..1 + n as usize % 5]).unwrap();
+        }
+        db.compact_range(None, None).unwrap();
+        for used in 0..40 {
+            let mut iter = db.iter().unwrap();
+            for _ in 0..used {
+                assert!(iter.advance().unwrap());
+            }
+            let mut keys = iter.keys();
+            assert_eq!(keys.key(), b"");
+            for n in used..KEYS {
+                assert!(keys.advance().unwrap());
+                assert_eq!(keys.key(), key(n), "after {used} entries");
+            }
+            assert!(!keys.advance().unwrap());
+        }
+    }
+}
+
 #[test]
 fn each_seek_is_counted() {
     let db = Db::open("store", small()).unwrap();

@@ -129,7 +129,7 @@ impl<'db> Iter<'db> {
     /// # Ok(()) }
     /// ```
     pub fn keys(mut self) -> Keys<'db> {
-        self.with_values = false;
+        (self.with_values, self.lends) = (false, false);
         for end in [&mut self.front, &mut self.back] {
             end.leave_values();
         }
@@ -220,6 +220,8 @@ impl<'db> Iter<'db> {
     #[inline]
     pub fn advance(&mut self) -> Result<bool> {
         if self.lends
+            && !self.done
+            && self.front.moved
             && self.back.cursor.is_none()
             && let Some(front) = &mut self.front.cursor
             && front.next_plain()

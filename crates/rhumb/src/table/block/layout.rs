@@ -367,7 +367,8 @@ impl BlockLayout {
         self.sequence_base.wrapping_add(stored)
     }
 
-    /// The sequence of all entries, if the block says that it is the same; then no two have the same key.
+    /// The sequence of all entries, if the block says that it is the same: then no two have the same key, as the check of their
+    /// order has made sure.
     #[inline]
     pub(super) fn only_sequence(&self) -> Option<u64> {
         (self.sequence_width == 0).then_some(self.sequence_base)

@@ -22,7 +22,7 @@ const LOOKED_AT: usize = 16;
 pub(crate) struct PlainEntries {
     block: LoadedBlock,
     direction: Direction,
-    /// The entry shown last.
+    /// The entry shown last; backwards, before the first step, the one behind the first entry that is lent.
     slot: usize,
     /// Where keys and values lie, if they do at equal distances.
     strides: Option<Strides>,
@@ -175,6 +175,7 @@ impl TableCursor {
                 self.here = Some(plain.block);
                 self.note(plain.slot);
             }
+            // The first entry of a block is not lent.
             Direction::Backward => self.stand(plain.block, plain.slot.saturating_sub(1)),
         }
     }
