@@ -185,7 +185,8 @@ impl Store for Rocksdb {
     /// searching. What it does not time counts as filters.
     fn get_timed(&self, key: &[u8]) -> Result<Option<GetTimes>> {
         let mut context = PerfContext::default();
-        set_perf_stats(PerfStatsLevel::EnableTimeExceptForMutex);
+        // This has the number of RocksDB's `kEnableTimeExceptForMutex`: the crate lacks a level before it.
+        set_perf_stats(PerfStatsLevel::EnableTimeAndCPUTimeExceptForMutex);
         context.reset();
         let start = Instant::now();
         let value = self.db.get_pinned_opt(key, &self.read);
