@@ -60,26 +60,17 @@ fn scan(store: &dyn Store, input: &Input, keys: Ranks<'_>, entries: usize) -> Re
     store.with_cursor(&mut |cursor: &mut dyn Cursor| {
         for rank in &mut *keys {
             let mut found = cursor.seek(input.keys.get(rank))?;
-            for _ in 1..entries {
-                if !found {
-                    break;
-                }
-                bytes += looked_at(cursor);
-                found = cursor.advance()?;
-            }
-            if found {
-                bytes += looked_at(cursor);
+            let mut left = entries;
+            while found {
+                let (key, value) = black_box(cursor.pair());
+                bytes += key.len() + value.len();
+                left -= 1;
+                found = left > 0 && cursor.advance()?;
             }
         }
         Ok(())
     })?;
     Ok(bytes)
-}
-
-/// The bytes of an entry.
-fn looked_at(cursor: &dyn Cursor) -> usize {
-    let (key, value) = black_box(cursor.pair());
-    key.len() + value.len()
 }
 
 /// Does some reads of a store that was loaded, opened again and read once; the user's first peer, or else our own store with

@@ -1,11 +1,11 @@
 //! A cursor over the disjoint tables of one run, each of which is opened when the cursor reaches
 //! it.
 
-use crate::entry::{Cursor, Direction, Here, Sequence};
+use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::sync::Arc;
-use crate::table::{GetTrace, PlainEntries, SliceRef, TableCursor};
+use crate::table::{GetTrace, PlainEntries, Reach, SliceRef, TableCursor};
 use crate::version::{Run, Table};
 
 /// Goes over tables that ascend without overlap, as if they were one.
@@ -84,13 +84,8 @@ impl LevelCursor {
     }
 
     /// As [`TableCursor::lend`].
-    pub fn lend(
-        &mut self,
-        direction: Direction,
-        limits: [Option<&[u8]>; 3],
-        visible: Sequence,
-    ) -> Option<PlainEntries> {
-        (self.cursor.as_mut()?).lend(direction, limits, visible)
+    pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
+        self.cursor.as_mut()?.lend(reach)
     }
 
     /// As [`TableCursor::take_back`].

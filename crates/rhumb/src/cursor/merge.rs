@@ -8,7 +8,7 @@ use super::Source;
 use crate::entry::{Cursor, Direction, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::table::PlainEntries;
+use crate::table::{PlainEntries, Reach};
 
 #[cfg(test)]
 #[cfg(not(loom))]
@@ -271,26 +271,21 @@ impl<C: Cursor> MergeCursor<C> {
 
 impl MergeCursor<Source> {
     /// Lends entries of the block of the current entry, as far as they come before the current entries of all other
-    /// children; see [`TableCursor::lend`](crate::table::TableCursor::lend). The merge must move in `direction`. They have to
+    /// children; see [`TableCursor::lend`](crate::table::TableCursor::lend). The merge must move in their direction, and sets the
+    /// last limit itself. They have to
     /// be given back, or the merge to be positioned anew, before anything else.
-    pub fn lend(
-        &mut self,
-        direction: Direction,
-        [one, other]: [Option<&[u8]>; 2],
-        visible: Sequence,
-    ) -> Option<PlainEntries> {
-        if direction != self.direction {
+    pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
+        if reach.direction != self.direction {
             return None;
         }
         let &first = self.order.first()?;
         let Some(&second) = self.order.get(1) else {
-            let first = &mut self.children.get_mut(first)?.cursor;
-            return first.lend(direction, [one, other, None], visible);
+            return self.children.get_mut(first)?.cursor.lend(reach);
         };
         let [first, second] = self.children.get_disjoint_mut([first, second]).ok()?;
-        let third = second.cursor.here()?.key;
-        let limits = [one, other, Some(third)];
-        first.cursor.lend(direction, limits, visible)
+        let [one, other, _] = reach.limits;
+        let limits = [one, other, Some(second.cursor.here()?.key)];
+        first.cursor.lend(Reach { limits, ..reach })
     }
 
     /// Takes back what was lent, and moves to where that was left; see

@@ -1,11 +1,11 @@
 //! Cursors over the sorted runs that are merged into the view of a keyspace.
 
 use super::LevelCursor;
-use crate::entry::{Cursor, Direction, Here, Sequence};
+use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::MemtableCursor;
-use crate::table::{GetTrace, PlainEntries, TableCursor};
+use crate::table::{GetTrace, PlainEntries, Reach, TableCursor};
 
 /// A cursor over one sorted run of any kind. A merge calls it for every entry, so calls are
 /// dispatched by a branch, not through a pointer.
@@ -40,16 +40,11 @@ impl Source {
     }
 
     /// As [`TableCursor::lend`]; memtables lend nothing.
-    pub fn lend(
-        &mut self,
-        direction: Direction,
-        limits: [Option<&[u8]>; 3],
-        visible: Sequence,
-    ) -> Option<PlainEntries> {
+    pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         match self {
             Source::Memtable(_) => None,
-            Source::Table(cursor) => cursor.lend(direction, limits, visible),
-            Source::Level(cursor) => cursor.lend(direction, limits, visible),
+            Source::Table(cursor) => cursor.lend(reach),
+            Source::Level(cursor) => cursor.lend(reach),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::entry::{
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
-use crate::table::{GetTrace, PlainEntries};
+use crate::table::{GetTrace, PlainEntries, Reach};
 use crate::version::{Levels, Run};
 
 /// After this many deleted keys in a row, the range delete over them is asked where it ends, and all
@@ -193,8 +193,11 @@ impl VisibleCursor {
             Bound::Unbounded => None,
         };
         if let Some(end) = self.coverage.free_until(direction) {
-            let limits = [bound, end];
-            self.plain = self.versions.lend(direction, limits, self.visible);
+            self.plain = self.versions.lend(Reach {
+                direction,
+                limits: [bound, end, None],
+                visible: self.visible,
+            });
         }
     }
 

@@ -18,9 +18,18 @@ pub(in crate::table) struct Walk {
 }
 
 impl BlockView<'_> {
+    /// Changes `key` from that at `slot` to that of the next slot. `walk` is where a walk over keys of different lengths was.
+    #[inline]
+    pub fn next_key(&self, slot: usize, walk: &mut Option<Walk>, key: &mut Vec<u8>) {
+        match self.is_row() {
+            true => self.next_key_into(slot + 1, key),
+            false => self.walk_on(self.walk_at(slot, walk), key),
+        }
+    }
+
     /// The walk, if it stands at `slot`; else a new one there.
     #[inline]
-    pub fn walk_at<'w>(&self, slot: usize, walk: &'w mut Option<Walk>) -> &'w mut Walk {
+    fn walk_at<'w>(&self, slot: usize, walk: &'w mut Option<Walk>) -> &'w mut Walk {
         let walk = walk.get_or_insert_with(|| self.walk_from(slot));
         if !walk.is_at(slot) {
             *walk = self.walk_from(slot);

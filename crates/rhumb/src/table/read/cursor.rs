@@ -94,14 +94,13 @@ impl TableCursor {
         self.note(slot);
     }
 
-    /// Moves to the next slot of the same block, whose keys have different lengths.
+    /// Moves to the next slot of the same block.
     #[inline]
-    fn walk_on(&mut self) {
+    fn step_on(&mut self) {
         #[cfg(test)]
         count_visit();
         if let Some(block) = &self.here {
-            let view = block.view();
-            view.walk_on(view.walk_at(self.slot, &mut self.walk), &mut self.key);
+            (block.view()).next_key(self.slot, &mut self.walk, &mut self.key);
         }
         self.note(self.slot + 1);
     }
@@ -238,12 +237,8 @@ impl Cursor for TableCursor {
         let Some(block) = &self.here else {
             return Ok(());
         };
-        let view = block.view();
-        if self.slot + 1 < view.count() {
-            match view.is_row() {
-                true => self.step_to(self.slot + 1),
-                false => self.walk_on(),
-            }
+        if self.slot + 1 < block.view().count() {
+            self.step_on();
             return Ok(());
         }
         self.enter_first(block.number + 1)

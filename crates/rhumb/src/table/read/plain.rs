@@ -16,6 +16,17 @@ const LEAST: usize = 4;
 /// Where not all entries of a block are plain, so many are looked at together.
 const LOOKED_AT: usize = 16;
 
+/// Which entries a cursor may lend.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reach<'k> {
+    /// Where the cursor moves.
+    pub direction: Direction,
+    /// Keys that none of the entries reaches.
+    pub limits: [Option<&'k [u8]>; 3],
+    /// The largest sequence that is visible.
+    pub visible: Sequence,
+}
+
 /// Entries of a block, lent by a cursor that moves in one direction. They are plain: values in the block, each the newest
 /// visible version of its key, with keys between those that the rest of a merge may have.
 #[derive(Debug)]
@@ -52,20 +63,17 @@ impl PlainEntries {
         count_visit();
         let raw = &self.block.bytes;
         if !(self.strides).is_some_and(|strides| strides.key_into(raw, next, key)) {
-            self.key_into(next, key);
+            self.next_key(key);
         }
         self.slot = next;
         true
     }
 
     /// Changes `key` from that of the entry to that of the next one.
+    // Not inlined: most blocks that are walked have strides.
     #[inline(never)]
-    fn key_into(&mut self, next: usize, key: &mut Vec<u8>) {
-        let view = self.block.view();
-        match view.is_row() {
-            true => view.next_key_into(next, key),
-            false => view.walk_on(view.walk_at(self.slot, &mut self.walk), key),
-        }
+    fn next_key(&mut self, key: &mut Vec<u8>) {
+        (self.block.view()).next_key(self.slot, &mut self.walk, key);
     }
 
     /// Moves to the next entry backwards, and sets `key` to its key. Returns `false`, and stays, at the end.
@@ -84,11 +92,8 @@ impl PlainEntries {
     /// Looks at some more entries. Returns whether the next one is plain.
     #[inline(never)]
     fn look_forward(&mut self) -> bool {
-        let view = self.block.view();
         let to = self.end.min(self.known + LOOKED_AT);
-        // Behind the newest version of a key are its older ones.
-        let is_plain = |slot| view.is_put(slot, self.visible) && !view.is_same_key(slot - 1, slot);
-        if let Some(other) = (self.known..to).find(|slot| !is_plain(*slot)) {
+        if let Some(other) = (self.known..to).find(|slot| !self.is_plain(*slot)) {
             self.end = other;
         }
         self.known = self.end.min(to);
@@ -98,15 +103,19 @@ impl PlainEntries {
     /// As above, backwards.
     #[inline(never)]
     fn look_backward(&mut self) -> bool {
-        let view = self.block.view();
         let from = self.end.max(self.known.saturating_sub(LOOKED_AT));
-        // Before the oldest version of a key are its newer ones. `end` is not the first slot.
-        let is_plain = |slot| view.is_put(slot, self.visible) && !view.is_same_key(slot - 1, slot);
-        if let Some(other) = (from..self.known).rev().find(|slot| !is_plain(*slot)) {
+        if let Some(other) = (from..self.known).rev().find(|slot| !self.is_plain(*slot)) {
             self.end = other + 1;
         }
         self.known = self.end.max(from);
         self.slot > self.known
+    }
+
+    /// Whether the entry at `slot`, which is not the first of the block, is a visible put of another key than the entry before
+    /// it: behind the newest version of a key are its older ones.
+    fn is_plain(&self, slot: usize) -> bool {
+        let view = self.block.view();
+        view.is_put(slot, self.visible) && !view.is_same_key(slot - 1, slot)
     }
 
     /// The value of the entry.
@@ -132,13 +141,13 @@ impl TableCursor {
     /// below all `limits`; backwards the current one, the oldest version of its key, and those before it, as far as their
     /// keys are above all `limits`. Until they are [given back](TableCursor::take_back), or the cursor seeks, the cursor is
     /// invalid.
-    pub fn lend(
-        &mut self,
-        direction: Direction,
-        limits: [Option<&[u8]>; 3],
-        visible: Sequence,
-    ) -> Option<PlainEntries> {
+    pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         let view = self.here.as_ref()?.view();
+        let Reach {
+            direction,
+            limits,
+            visible,
+        } = reach;
         let (slot, end, unknown) = match direction {
             Direction::Forward => (self.slot, end(&view, self.slot, limits)?, self.slot + 1),
             Direction::Backward => {
