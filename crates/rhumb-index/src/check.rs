@@ -186,7 +186,9 @@ pub fn check(case: &Case<'_>, seed: u64) -> Result<Counts, CheckError> {
     let number = |key: &[u8]| if needs_number { map.number(key) } else { 0 };
     let mut locate = |key: &[u8]| {
         let number = number(key);
-        index.locate(Probe { key, number })
+        let probe = Probe { key, number };
+        (0..2).for_each(|step| index.prefetch(probe, step));
+        index.locate(probe)
     };
     let mut run = Run {
         own,

@@ -103,6 +103,14 @@ pub trait Index: Debug + Send + Sync {
     /// The position of a key; see the trait's docs and [`Position`] for the guarantee.
     fn locate(&self, probe: Probe<'_>) -> Position;
 
+    /// Brings closer to the processor what [`Index::locate`] will read for a probe, and changes nothing but the time that it
+    /// takes. Step 0 asks for what is read first, step 1 for what that leads to, which waits for step 0. So whoever has
+    /// many probes asks for step 0 of all, then for step 1 of all, and then locates each. Kinds that gain nothing by it
+    /// do nothing.
+    fn prefetch(&self, probe: Probe<'_>, step: usize) {
+        let _ = (probe, step);
+    }
+
     /// The window of a number, for the kinds that need a number and no key and answer with windows: the answer of
     /// [`Index::locate`]. It is returned in registers, which speeds up consecutive look-ups.
     ///

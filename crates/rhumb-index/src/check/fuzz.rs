@@ -36,7 +36,9 @@ pub fn index_bytes(bytes: &[u8]) -> bool {
 /// # Panics
 /// If the answer is outside the table, or wider than [`Index::widest_window`].
 pub fn answers_within(index: &dyn Index, key: &[u8], number: u64) {
-    let position = index.locate(Probe { key, number });
+    let probe = Probe { key, number };
+    (0..3).for_each(|step| index.prefetch(probe, step));
+    let position = index.locate(probe);
     let (extent, widest) = (index.extent(), index.widest_window());
     let is_within = match position {
         Position::Window(window) => {

@@ -157,9 +157,9 @@ impl Keyspace {
         Ok(value.map(Value::new))
     }
 
-    /// The values of several keys at one moment, in the order of `keys`. For keys that lie close
-    /// together this is cheaper than single gets: each table is visited once, and a block that
-    /// holds several of the keys is read once.
+    /// The values of several keys at one moment, in the order of `keys`, which may be sorted or not. This is cheaper than
+    /// single gets: the keys wait for memory together, in groups of 64, and for the device too, which is asked for up to 64
+    /// blocks at a time. A block that holds several of the keys is read once.
     ///
     /// # Errors
     /// As [`Keyspace::get`].

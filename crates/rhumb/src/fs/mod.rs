@@ -27,6 +27,7 @@ pub(crate) mod ring;
 mod special;
 #[cfg(test)]
 mod tests;
+pub(crate) mod threads;
 
 #[cfg(feature = "test-kit")]
 pub use faulty::{Fault, FaultAt, FaultyFileSystem, FileCall, Plan, Site};

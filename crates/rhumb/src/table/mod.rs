@@ -36,6 +36,7 @@ pub(crate) use read::reader::{OpenAs, TableReader};
 pub(crate) use read::stages::TimedGet;
 #[cfg(feature = "internals")]
 pub use read::stages::{BlockSize, GetTimes, HeldBlock, Stage};
+pub(crate) use read::together::{BegunGet, read_together};
 pub(crate) use read::trace::{GetTrace, NumberCache};
 pub(crate) use read::training::{Learning, Training};
 pub(crate) use write::writer::{TableSettings, TableWriter};

@@ -12,6 +12,7 @@ pub(in crate::table) mod reader;
 pub(in crate::table) mod search;
 #[cfg(feature = "internals")]
 pub(in crate::table) mod stages;
+pub(in crate::table) mod together;
 pub(in crate::table) mod trace;
 pub(in crate::table) mod training;
 pub(in crate::table) mod verified;

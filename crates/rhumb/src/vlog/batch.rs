@@ -1,15 +1,13 @@
 //! Reading many values at once, in the order of their places.
 
-use std::thread;
-
 use super::reader::ValueReader;
 use super::record::Wanted;
 use crate::entry::Pointer;
 use crate::error::{Error, Result};
 use crate::fs::Access;
 use crate::fs::ring::{self, Part};
+use crate::fs::threads;
 use crate::memory::Pinned;
-use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// A record that lies at most so many bytes behind another is read with it.
 const NEAR: u64 = 4 << 10;
@@ -17,8 +15,6 @@ const NEAR: u64 = 4 << 10;
 const LARGE: u64 = 64 << 10;
 /// At most so many are read together.
 const MOST_TOGETHER: usize = 64;
-/// So many reads are under way at a time, where each waits for the device in a thread of its own.
-const THREADS: usize = 16;
 /// What takes longer to bring than to ask for is read apart from the others.
 const MOST_BYTES: u64 = 256 << 10;
 
@@ -63,14 +59,11 @@ pub(crate) fn read_all(
     if spans.len() > 1 {
         read_by_ring(&mut spans, keep, values);
     }
-    let placed = match access {
-        Access::Direct => read_by_threads(&spans, keep),
-        Access::Buffered => spans
-            .iter()
-            .flat_map(|span| read_span(span, keep))
-            .collect(),
+    let placed: Vec<Placed> = match access {
+        Access::Direct => threads::each(&spans, |span| read_span(span, keep)),
+        Access::Buffered => spans.iter().map(|span| read_span(span, keep)).collect(),
     };
-    for (place, value) in placed {
+    for (place, value) in placed.into_iter().flatten() {
         put(values, place, value);
     }
 }
@@ -118,29 +111,6 @@ fn part_of<'r>(span: Span<'_, 'r>) -> Option<Part<'r>> {
     let is_short = to.checked_sub(from)? <= MOST_BYTES;
     let part = is_short.then(|| first.reader.part(from, to));
     part.flatten()
-}
-
-fn read_by_threads(spans: &[Span<'_, '_>], keep: bool) -> Placed {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut values = Vec::new();
-        while let Some(span) = spans.get(next.fetch_add(1, Ordering::Relaxed)) {
-            values.extend(read_span(span, keep));
-        }
-        values
-    };
-    thread::scope(|scope| {
-        let helpers = 1..THREADS.min(spans.len());
-        // Without some of the threads, the others read more.
-        let helpers = helpers.map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok());
-        let helpers: Vec<_> = helpers.collect();
-        let mut values = work();
-        for helper in helpers {
-            let joined = helper.join();
-            values.extend(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        values
-    })
 }
 
 /// The values of a span, read together. If that fails, each is read alone: only some may be out of reach.

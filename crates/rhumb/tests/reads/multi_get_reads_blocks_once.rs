@@ -1,6 +1,7 @@
-//! A `multi_get` reads each block once, whatever the order of its keys.
+//! A `multi_get` reads each block once, whatever the order of its keys, and answers like single gets.
 
-use rhumb::{Db, Options};
+use rhumb::fs::Access;
+use rhumb::{Db, Error, Options};
 
 const KEYS: u32 = 20_000;
 
@@ -47,5 +48,95 @@ fn each_block_is_read_once() {
         let in_order: Vec<_> = (0..KEYS).map(key).collect();
         assert_eq!(all, blocks_read(&in_order), "{table}");
         assert!((200..500).contains(&all), "{table}: {all} blocks");
+    }
+}
+
+/// A store of files whose tables answer with blocks, with windows over small blocks, or by prediction. Keys are even numbers.
+fn files(index: &str, partition: &str, access: Access, at: &std::path::Path) -> Db {
+    let mut options = Options {
+        index: index.parse().unwrap(),
+        access,
+        cache_bytes: 0,
+        ..Options::default()
+    };
+    let table = format!("partition={partition}").parse::<rhumb::TableSpec>();
+    options.table.partition = table.unwrap().partition;
+    Db::open(at, options).unwrap()
+}
+
+const FORMS: [(&str, &str); 4] = [
+    ("fp", "bytes(4096)"),
+    ("pla", "dual(4096)"),
+    ("pgm:boundary=64", "entries(16)"),
+    ("pgm", "predicted"),
+];
+
+/// Blocks that are read together, through the page cache and past it, are those that single gets read.
+#[test]
+fn files_answer_as_single_gets_do() {
+    for (index, partition) in FORMS {
+        for access in [Access::Buffered, Access::Direct] {
+            let directory = tempfile::tempdir().unwrap();
+            let db = files(index, partition, access, directory.path());
+            for number in 0..KEYS {
+                db.put(key(number), [number as u8; 50]).unwrap();
+            }
+            db.compact_range(None, None).unwrap();
+            // Every third of these is absent, and one lies behind all.
+            let asked = (0..300).map(|n: u32| match n % 3 {
+                0 => (2 * (n * 6_007 % KEYS) + 1).to_be_bytes(),
+                _ => key(n * 6_007 % KEYS),
+            });
+            let asked: Vec<_> = asked.chain([u32::MAX.to_be_bytes()]).collect();
+            let reads = || db.stats().unwrap().reads;
+            let before = reads();
+            let single: Vec<_> = asked.iter().map(|key| db.get(key).unwrap()).collect();
+            let between = reads();
+            assert_eq!(db.multi_get(&asked).unwrap(), single);
+            let (read, alone) = (
+                reads().blocks_read - between.blocks_read,
+                between.blocks_read - before.blocks_read,
+            );
+            assert!(
+                read > 0 && read <= alone,
+                "{index}, {partition}: {read} blocks together, {alone} alone"
+            );
+            assert_eq!(single.iter().flatten().count(), 200);
+        }
+    }
+}
+
+/// A block that is damaged fails the calls that need it, and no others.
+#[test]
+fn a_damaged_block_fails_who_needs_it() {
+    for (index, partition) in FORMS {
+        for access in [Access::Buffered, Access::Direct] {
+            let directory = tempfile::tempdir().unwrap();
+            let db = files(index, partition, access, directory.path());
+            for number in 0..2_000 {
+                db.put(key(number), [number as u8; 50]).unwrap();
+            }
+            db.compact_range(None, None).unwrap();
+            db.close().unwrap();
+            let mut names = std::fs::read_dir(directory.path()).unwrap();
+            let is_table =
+                |path: &std::path::PathBuf| path.extension().is_some_and(|e| e == "table");
+            let table = names.find_map(|name| Some(name.unwrap().path()).filter(is_table));
+            let table = table.unwrap();
+            let mut bytes = std::fs::read(&table).unwrap();
+            bytes[40_000] ^= 1;
+            std::fs::write(&table, bytes).unwrap();
+            let db = files(index, partition, access, directory.path());
+            let (lost, there): (Vec<_>, Vec<_>) =
+                (0..2_000).map(key).partition(|key| db.get(key).is_err());
+            assert!(!lost.is_empty() && lost.len() < 200, "{index}, {partition}");
+            let found = db.multi_get(&there).unwrap();
+            assert!(found.iter().all(Option::is_some));
+            let all: Vec<_> = (0..2_000).map(key).collect();
+            let error = db.multi_get(&all).unwrap_err();
+            let alone = db.get(lost[0]).unwrap_err();
+            assert!(matches!(alone, Error::Corruption { .. }), "{alone}");
+            assert_eq!(error.to_string(), alone.to_string());
+        }
     }
 }

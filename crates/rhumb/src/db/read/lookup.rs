@@ -193,7 +193,7 @@ impl<'a> Lookup<'a> {
     /// Prefetches the part of a table's filter that the key needs, while the source before it is
     /// asked.
     #[inline]
-    fn prefetch_filter(&self, table: Option<InRun<'_>>) {
+    pub(in crate::db) fn prefetch_filter(&self, table: Option<InRun<'_>>) {
         if let Some(reader) = table.and_then(|table| table.table.open_reader()) {
             reader.prefetch_filter(self.hash);
         }
@@ -299,14 +299,35 @@ impl<'a> Lookup<'a> {
         get: impl FnOnce(&TableReader, &mut Self) -> Result<Option<Version>>,
     ) -> Result<()> {
         let reader = table.reader()?;
-        self.cover(reader.covering(self.key, self.visible));
-        if let Some(version) = get(reader, self)? {
+        self.cover_by(reader);
+        let found = get(reader, self)?;
+        self.keep_newer(found);
+        Ok(())
+    }
+
+    /// Keeps what a table has, if it is newer than what was found before.
+    #[inline]
+    pub(in crate::db) fn keep_newer(&mut self, found: Option<Version>) {
+        if let Some(version) = found {
             let newer = |f: &Version| f.sequence < version.sequence;
             if self.found.as_ref().is_none_or(newer) {
                 self.found = Some(version);
             }
         }
-        Ok(())
+    }
+
+    /// What is asked of a table that is asked together with others, and the numbers of the key.
+    #[inline]
+    pub(in crate::db) fn question<'t>(&mut self, table: InRun<'t>) -> (Asked<'t>, &mut NumberCache)
+    where
+        'a: 't,
+    {
+        (self.asked(table, false), &mut self.numbers)
+    }
+
+    /// Notes the range deletes of a table over the key.
+    pub(in crate::db) fn cover_by(&mut self, reader: &TableReader) {
+        self.cover(reader.covering(self.key, self.visible));
     }
 
     /// Asks one table by a timed get.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rhumb_index::search;
+
 use super::pool::Room;
 use super::space::{FrameNumber, FrameSpace};
 use super::{BlockCache, OwnedBytes};
@@ -143,6 +145,14 @@ impl FrameSlots {
     pub fn holds(&self, block: u64) -> bool {
         let kept = self.kept.get().zip(usize::try_from(block).ok());
         kept.is_some_and(|(kept, block)| kept.slots.frame(block).is_some())
+    }
+
+    /// Prefetches what tells whether the block is in memory.
+    #[inline]
+    pub fn prefetch_slot(&self, block: u64) {
+        if let Some((kept, block)) = self.kept.get().zip(usize::try_from(block).ok()) {
+            search::prefetch(&kept.slots.slots, block..block.saturating_add(1));
+        }
     }
 
     /// If the block is in memory, prefetches into the processor's caches what [`FrameSlots::get`]

@@ -6,7 +6,7 @@ use super::load::BlockSource;
 use super::model::SliceRef;
 use super::reader::TableReader;
 use super::search::Expected;
-use super::trace::NumberCache;
+use super::trace::{GetTrace, NumberCache};
 use crate::entry::{Content, EntryKind, RangeDeletes, Sequence, Version};
 use crate::error::Result;
 use crate::table::form::filter::hash_key;
@@ -66,19 +66,41 @@ impl TableReader {
             }
             (false, _) => None,
         };
-        if let Some(filter) = &self.filter {
-            if !filter.may_contain(asked.hash) {
-                source.trace.filter_negative += 1;
-                return Ok(None);
-            }
-            source.trace.filter_positive += 1;
+        if self.excludes(asked.hash, &mut source.trace) {
+            return Ok(None);
         }
         let expected = match ahead {
             Some(expected) => expected,
             None => self.expected_blocks(key, slice, numbers)?,
         };
+        self.prefetch_expected(&expected);
         source.trace.model_probes += u32::from(slice.is_some());
-        let found = self.find(&expected, key, asked.visible, source);
+        self.find_behind_filter(&expected, asked, source)
+    }
+
+    /// Whether the filter says that the key with this hash is absent.
+    #[inline]
+    pub(super) fn excludes(&self, hash: u64, trace: &mut GetTrace) -> bool {
+        let Some(filter) = &self.filter else {
+            return false;
+        };
+        let excludes = !filter.may_contain(hash);
+        match excludes {
+            true => trace.filter_negative += 1,
+            false => trace.filter_positive += 1,
+        }
+        excludes
+    }
+
+    /// The rest of a get whose key the filter did not exclude.
+    #[inline]
+    pub(super) fn find_behind_filter(
+        &self,
+        expected: &Expected,
+        asked: &Asked<'_>,
+        source: &mut BlockSource,
+    ) -> Result<Option<Version>> {
+        let found = self.find(expected, asked.key, asked.visible, source);
         if self.filter.is_some() && matches!(found, Ok(None)) {
             source.trace.filter_false_positive += 1;
         }

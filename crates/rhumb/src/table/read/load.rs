@@ -128,7 +128,7 @@ impl LoadedBlock {
 /// Neighbouring blocks read from the file in one call. Each is verified when it is used, so unused
 /// blocks cost only their bytes.
 #[derive(Debug, Clone)]
-struct Fetched {
+pub(super) struct Fetched {
     first: u64,
     /// The number of the last one.
     last: u64,
@@ -137,6 +137,25 @@ struct Fetched {
     bytes: Arc<OwnedBytes>,
     /// Where they are kept in the cache when they are used; `None`: nowhere.
     room: Option<Room>,
+}
+
+impl Fetched {
+    /// The bytes of the blocks `first..=last` from `start` on.
+    pub fn new(
+        (first, last): (u64, u64),
+        start: u64,
+        bytes: Vec<u8>,
+        room: Option<Room>,
+    ) -> Fetched {
+        let bytes = Arc::new(OwnedBytes::new(bytes));
+        Fetched {
+            first,
+            last,
+            start,
+            bytes,
+            room,
+        }
+    }
 }
 
 /// Where one get or cursor takes its blocks from.
@@ -204,6 +223,12 @@ impl BlockSource {
         }
     }
 
+    /// Whether the block that answers the next get may be needed again; if not, it need not be pinned once more.
+    #[inline]
+    pub fn keep_recent(&mut self, keep: bool) {
+        self.keep_recent = keep;
+    }
+
     /// Keeps the block that answered a get, if more gets follow.
     #[inline]
     pub(in crate::table) fn keep(&mut self, block: &LoadedBlock) {
@@ -213,8 +238,20 @@ impl BlockSource {
         }
     }
 
+    /// Takes over blocks that were read for what is looked up next.
+    #[inline]
+    pub(super) fn take_over(&mut self, fetched: Fetched) {
+        self.fetched = Some(fetched);
+    }
+
+    /// Whether the block of the last get is this one.
+    pub(super) fn has_recent(&self, number: u64) -> bool {
+        let recent = self.recent.as_ref();
+        recent.is_some_and(|recent| recent.number == number)
+    }
+
     /// Where blocks are kept that are read for themselves.
-    fn room(&self) -> Option<Room> {
+    pub(super) fn room(&self) -> Option<Room> {
         self.fill_cache.then_some(Room::Any)
     }
 
@@ -390,20 +427,33 @@ impl TableReader {
 
     /// Prepares a search in the blocks `first..=last` that begins at `probe`. If `probe` is not in
     /// memory, the blocks are read in one call, unless they exceed the table's limit for windows.
-    /// Blocks at either end that are in memory are left out.
     pub(in crate::table) fn read_window(
         &self,
-        (mut first, mut last): (u64, u64),
+        window: (u64, u64),
         probe: u64,
         source: &mut BlockSource,
     ) {
         if source.has_fetched(probe) || self.frame_slots.holds(probe) {
             return;
         }
+        if let Some(missing) = self.missing_of(window, probe) {
+            // If they cannot be read together, each is read when it is searched: the one that has
+            // the key may be readable, and an error must name the one that is not.
+            let _ = self.fetch(missing, source.room(), source);
+        }
+    }
+
+    /// The blocks of `first..=last` to read together with `probe`, without those at either end that are in memory. `None` if
+    /// they exceed the table's limit for windows.
+    pub(super) fn missing_of(
+        &self,
+        (mut first, mut last): (u64, u64),
+        probe: u64,
+    ) -> Option<(u64, u64)> {
+        let (_, len) = self.stretch(first, last)?;
         // So wide a window would not shrink enough, and checking all of its blocks would take long.
-        let too_wide = |(_, len): (u64, u64)| len > WIDEST_TRIMMED * self.window_bytes;
-        if self.stretch(first, last).is_none_or(too_wide) {
-            return;
+        if len > WIDEST_TRIMMED * self.window_bytes {
+            return None;
         }
         while first < probe && self.frame_slots.holds(first) {
             first += 1;
@@ -411,19 +461,13 @@ impl TableReader {
         while last > probe && self.frame_slots.holds(last) {
             last -= 1;
         }
-        if self
-            .stretch(first, last)
-            .is_some_and(|(_, len)| len <= self.window_bytes)
-        {
-            // If they cannot be read together, each is read when it is searched: the one that has
-            // the key may be readable, and an error must name the one that is not.
-            let _ = self.fetch((first, last), source.room(), source);
-        }
+        let (_, len) = self.stretch(first, last)?;
+        (len <= self.window_bytes).then_some((first, last))
     }
 
     /// The offset and length of the blocks `first..=last` in the file. Extents never leave the
     /// block area, whose end the footer gives.
-    fn stretch(&self, first: u64, last: u64) -> Option<(u64, u64)> {
+    pub(super) fn stretch(&self, first: u64, last: u64) -> Option<(u64, u64)> {
         let (start, _) = self.directory.extent(first)?;
         let (last_start, last_len) = self.directory.extent(last)?;
         Some((start, last_start.checked_sub(start)? + last_len as u64))
@@ -449,15 +493,8 @@ impl TableReader {
                 }
             }
         };
-        let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
-        source.trace.count_read(blocks, len);
-        source.fetched = Some(Fetched {
-            first,
-            last,
-            start,
-            bytes: Arc::new(OwnedBytes::new(bytes)),
-            room,
-        });
+        source.trace.count_read(last - first + 1, len);
+        source.fetched = Some(Fetched::new((first, last), start, bytes, room));
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rhumb_index::{Index, KeyMap, Window};
 
 use super::reader::TableReader;
+use super::trace::NumberCache;
 use crate::error::Result;
 
 /// An index, and the key map that numbers its keys.
@@ -21,6 +22,15 @@ impl Model {
     #[inline]
     pub fn number_of(&self, key: &[u8]) -> u64 {
         self.map.as_ref().map_or(0, |map| map.number(key))
+    }
+
+    /// The number of a key, which is mapped once for all tables with the same map; 0 if the index needs no numbers.
+    #[inline]
+    pub fn number_by(&self, key: &[u8], numbers: &mut NumberCache) -> u64 {
+        match self.index.needs_number() {
+            true => numbers.number(self.map_number, || self.number_of(key)),
+            false => 0,
+        }
     }
 
     /// The bytes in memory of the key map.

@@ -105,6 +105,12 @@ pub(in crate::table) struct Found {
 }
 
 impl TableReader {
+    /// Prefetches what a search from here on will read first, if that is in memory.
+    #[inline]
+    pub(super) fn prefetch_expected(&self, expected: &Expected) {
+        self.prefetch_block(expected.first, expected.slot.unwrap_or(0));
+    }
+
     /// The first entry at or after `(key, sequence)`: its block and slot; `None` if there is none.
     ///
     /// # Errors
@@ -119,6 +125,7 @@ impl TableReader {
         source: &mut BlockSource,
     ) -> Result<Option<(LoadedBlock, usize)>> {
         let expected = self.expected_blocks(key, slice, numbers)?;
+        self.prefetch_expected(&expected);
         let found = self.lower_bound_at::<false>(&expected, key, sequence, source)?;
         Ok(found.map(|found| (found.block, found.slot)))
     }
@@ -140,7 +147,6 @@ impl TableReader {
         if self.directory.blocks() == 0 {
             return Ok(None);
         }
-        self.prefetch_block(expected.first, expected.slot.unwrap_or(0));
         let ranks = &mut source.trace.window_ranks;
         *ranks = ranks.saturating_add(expected.ranks);
         if expected.first == expected.last {
@@ -259,10 +265,7 @@ impl TableReader {
         numbers: &mut NumberCache,
     ) -> Expected {
         let model = finder.model;
-        let number = match model.index.needs_number() {
-            true => numbers.number(model.map_number, || model.number_of(key)),
-            false => 0,
-        };
+        let number = model.number_by(key, numbers);
         if self.directory.is_placed()
             && let Some(predicted) = model.index.predict(number)
             && let Some(place) = self.directory.place(predicted, number)

@@ -237,6 +237,7 @@ impl TableReader {
         let expected = self.expected_by(finder, key, numbers);
         get.lap(|times| &mut times.index);
         let before = get.source.trace.read_time;
+        self.prefetch_expected(&expected);
         let found = self.find(&expected, key, asked.visible, &mut get.source)?;
         let read = get.source.trace.read_time - before;
         get.lap(|times| &mut times.search);

@@ -32,7 +32,8 @@ pub(crate) struct GetTrace {
 
 impl GetTrace {
     /// Counts a call that reads blocks.
-    pub(super) fn count_read(&mut self, blocks: u32, bytes: u64) {
+    pub(super) fn count_read(&mut self, blocks: u64, bytes: u64) {
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
         self.blocks_read = self.blocks_read.saturating_add(blocks);
         self.reads = self.reads.saturating_add(1);
         self.bytes_read += bytes;

@@ -4,8 +4,11 @@ use super::{BlockLine, COLUMNS_AT, Line, OWN_LINE};
 use crate::bytes::Reader;
 use crate::kind::{HEADER, Kind};
 use crate::kinds::shared::spline::{CELL, RadixTable};
-use crate::search::lower_bound_in_column;
+use crate::search::{self, lower_bound_in_column};
 use crate::{Index, IndexError, Position, Probe, Window};
+
+/// Of so many blocks from the first that may have a number, the columns are prefetched.
+const FETCHED: usize = 16;
 
 /// Models of blocks under a radix table.
 #[derive(Debug)]
@@ -101,13 +104,10 @@ impl Blocks {
     #[inline]
     fn block(&self, number: u64) -> usize {
         let last = self.lasts.len().saturating_sub(1);
-        if number <= self.lowest {
-            return 0;
-        }
-        let above = number - self.lowest;
-        if above > self.range {
-            return last;
-        }
+        let above = match self.above(number) {
+            Ok(above) => above,
+            Err(block) => return block,
+        };
         let (from, to) = self.table.ends(&self.cells, above);
         let window = Window {
             lo: from as u64,
@@ -115,6 +115,16 @@ impl Blocks {
         };
         // Cells that are wrong, though they ascend, may lead behind the last block.
         lower_bound_in_column(&self.lasts, window, number).min(last)
+    }
+
+    /// How far a number is above the lowest last number of a block; or its block, if it is not between the lowest and the highest.
+    #[inline]
+    fn above(&self, number: u64) -> Result<u64, usize> {
+        match number.checked_sub(self.lowest) {
+            None | Some(0) => Err(0),
+            Some(above) if above > self.range => Err(self.lasts.len().saturating_sub(1)),
+            Some(above) => Ok(above),
+        }
     }
 
     #[inline]
@@ -157,6 +167,21 @@ impl Index for Blocks {
             block: block as u64,
             slot,
         }
+    }
+
+    fn prefetch(&self, probe: Probe<'_>, step: usize) {
+        let Ok(above) = self.above(probe.number) else {
+            return;
+        };
+        if step == 0 {
+            return self.table.prefetch(&self.cells, above);
+        }
+        let (from, to) = self.table.ends(&self.cells, above);
+        // A few lines have most cells.
+        let few = from..to.min(from + FETCHED);
+        search::prefetch(&self.lasts, few.clone());
+        search::prefetch(&self.keys, few.clone());
+        search::prefetch(&self.own, few);
     }
 
     fn predict(&self, _number: u64) -> Option<u64> {

@@ -4,6 +4,7 @@
 //! cell p to cell p + 1.
 
 use super::top::{Cells, Effort, cell_of};
+use crate::search;
 
 /// Cells for every value of (number - first number) >> shift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,5 +82,12 @@ impl RadixTable {
             // Only a damaged shift makes so large a prefix.
             cell_of(cells, prefix.saturating_add(1)) as usize,
         )
+    }
+
+    /// Prefetches the two cells that [`RadixTable::ends`] reads.
+    #[inline]
+    pub(in crate::kinds) fn prefetch(self, cells: &Cells, above: u64) {
+        let prefix = self.prefix(above) as usize;
+        search::prefetch(cells, prefix..prefix.saturating_add(2));
     }
 }
