@@ -1,4 +1,4 @@
-//! `gets`, `seeks` and `scans`: only warm reads of one store, between a beginning and an end that are always the same.
+//! `gets`, `many`, `seeks` and `scans`: only warm reads of one store, between a beginning and an end that are always the same.
 //!
 //! To count instructions, branches, cache misses or system calls with an external tool (valgrind, strace),
 //! run one with two different numbers of reads: the difference of the counts is due to these. What a scanned entry costs is
@@ -7,11 +7,12 @@
 use std::hint::black_box;
 
 use super::contest::{Contest, Turn};
+use super::phases::MANY;
 use super::{Arguments, Bench, large};
 use crate::data::{Input, Random};
 use crate::error::Result;
 use crate::results::Measured;
-use crate::store::{Cursor, Store, System, Temperature};
+use crate::store::{Cursor, Store, System, Temperature, Values};
 
 /// The entries of a scan.
 const SCANNED: usize = 100;
@@ -29,6 +30,28 @@ pub fn gets(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
             }
         }
         Ok(bytes)
+    })
+}
+
+/// The same, 64 keys in a call.
+///
+/// # Errors
+/// Failures of the store.
+pub fn many(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
+    run("many", arguments, bench, |store, input, keys| {
+        let (mut values, mut bytes) = (Values::default(), 0);
+        loop {
+            let wanted: Vec<&[u8]> = keys.take(MANY).map(|rank| input.keys.get(rank)).collect();
+            if wanted.is_empty() {
+                return Ok(bytes);
+            }
+            store.get_many(&wanted, &mut values)?;
+            bytes += black_box(&values)
+                .iter()
+                .flatten()
+                .map(<[u8]>::len)
+                .sum::<usize>();
+        }
     })
 }
 

@@ -195,6 +195,14 @@ pub const BENCHES: &[Experiment] = &[
         run: counted::gets,
     },
     Experiment {
+        name: "many",
+        about: "run only warm gets of one store, 64 in a call, for counting by external tools (docs/performance.md)",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--peer",
+        ],
+        run: counted::many,
+    },
+    Experiment {
         name: "seeks",
         about: "run only warm seeks of one store, for counting by external tools (docs/performance.md)",
         takes: &[

@@ -8,10 +8,13 @@ use crate::data::{Input, Pairs, Random, Strings};
 use crate::error::{Error, Result};
 use crate::measure::Latencies;
 use crate::progress::Progress;
-use crate::store::Store;
+use crate::store::{Store, Values};
 use crate::workload::population::write_ranks;
 
 const BATCH: usize = 1_000;
+
+/// The keys of one call that gets many.
+pub const MANY: usize = 64;
 
 /// A store with its input, which is in the store or will be after [`Loaded::load`].
 #[derive(Clone, Copy)]
@@ -32,6 +35,7 @@ enum Stream {
     Get,
     GetAbsent,
     Scan,
+    GetMany,
 }
 
 impl<'a> Loaded<'a> {
@@ -127,6 +131,41 @@ impl<'a> Loaded<'a> {
                 Ok(took)
             },
         )
+    }
+
+    /// Gets `count` random present keys, [`MANY`] in a call; each latency is that of a call. `before` is called before each call.
+    fn get_many(&self, count: usize, before: impl Fn() -> Result<()>) -> Result<Latencies> {
+        let keys = &self.input.keys;
+        let (mut found, mut expected) = (Values::default(), Vec::new());
+        let mut latencies = Latencies::new()?;
+        self.stage("get of many", count);
+        let mut random = self.random(Stream::GetMany);
+        for _ in 0..if keys.len() == 0 { 0 } else { count / MANY } {
+            before()?;
+            let ranks = [(); MANY].map(|()| random.below(keys.len() as u64) as usize);
+            // As for single gets, the caller has its keys at hand.
+            let wanted = ranks.map(|rank| keys.get(rank).to_vec());
+            let wanted = wanted.each_ref().map(|key| &key[..]);
+            let start = Instant::now();
+            self.store.get_many(&wanted, &mut found)?;
+            latencies.record(start.elapsed());
+            for ((rank, key), value) in ranks.into_iter().zip(wanted).zip(found.iter()) {
+                self.input.value(rank, &mut expected);
+                self.check("get of many", key, Some(&expected), value)?;
+            }
+            self.progress.advance(MANY)?;
+        }
+        Ok(latencies)
+    }
+
+    /// Gets `count` random present keys of a warm store, [`MANY`] in a call.
+    pub fn get_many_warm(&self, count: usize) -> Result<Latencies> {
+        self.get_many(count, || Ok(()))
+    }
+
+    /// The same from a store that was opened cold, whose pages in the page cache are dropped before each call.
+    pub fn get_many_cold(&self, count: usize) -> Result<Latencies> {
+        self.get_many(count, || self.store.cool())
     }
 
     /// Gets `count` random absent keys.

@@ -37,7 +37,7 @@ struct Phase {
     run: fn(&Reads, &Loaded<'_>) -> Result<Latencies>,
 }
 
-const WARM: [Phase; 4] = [
+const WARM: [Phase; 5] = [
     Phase {
         name: "get",
         threads: 1,
@@ -49,6 +49,12 @@ const WARM: [Phase; 4] = [
         threads: 1,
         counted: true,
         run: |reads, steps| steps.get_absent(reads.gets),
+    },
+    Phase {
+        name: "get64",
+        threads: 1,
+        counted: false,
+        run: |reads, steps| steps.get_many_warm(reads.gets),
     },
     Phase {
         name: "scan10",
@@ -76,6 +82,13 @@ const COLD: Phase = Phase {
     threads: 1,
     counted: true,
     run: |reads, steps| steps.get_cold(reads.cold_gets),
+};
+
+const COLD_MANY: Phase = Phase {
+    name: "cold64",
+    threads: 1,
+    counted: false,
+    run: |reads, steps| steps.get_many_cold(reads.cold_gets),
 };
 
 impl Reads {
@@ -148,6 +161,7 @@ impl Reads {
             };
             before.get_cold(self.cold_gets.min(1_000))?;
             COLD.run(self, &steps, &mut measured)?;
+            COLD_MANY.run(self, &steps, &mut measured)?;
             store.close()?;
         }
         Ok(measured)

@@ -27,6 +27,10 @@ fn complaints(lie: Option<Lie>) -> Vec<&'static str> {
             "get",
             steps.get(2_000).map(|took| assert_eq!(took.count(), 2_000)),
         ),
+        (
+            "many",
+            (steps.get_many_warm(640)).map(|took| assert_eq!(took.count(), 10)),
+        ),
         ("absent", steps.get_absent(2_000).map(drop)),
         ("scan 1", steps.scan(300, 1).map(drop)),
         ("scan 100", steps.scan(300, 100).map(drop)),
@@ -46,7 +50,7 @@ fn a_correct_store_passes() {
 #[test]
 fn every_wrong_answer_is_detected() {
     assert_eq!(complaints(Some(Lie::InventKeys)), ["absent"]);
-    assert_eq!(complaints(Some(Lie::ForgetKeys)), ["verify", "get"]);
+    assert_eq!(complaints(Some(Lie::ForgetKeys)), ["verify", "get", "many"]);
     assert_eq!(complaints(Some(Lie::EndScansEarly)), ["scan 1", "scan 100"]);
     assert_eq!(complaints(Some(Lie::SkipInScans)), ["scan 1", "scan 100"]);
 }
@@ -244,8 +248,10 @@ fn peers_run_from_end_to_end() {
             for metric in [
                 "get_mean",
                 "absent_p99",
+                "get64_mean",
                 "get_by_2_each",
                 "cold_p50",
+                "cold64_mean",
                 "disk_bytes",
             ] {
                 assert!(get(metric) > 0.0, "{}: {metric}", subject.index);

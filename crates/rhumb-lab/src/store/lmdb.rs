@@ -9,7 +9,7 @@ use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoRange, RoTx
 use rustix::mm::{Advice, madvise};
 
 use super::pages::Pages;
-use super::{Cursor, Footprint, Settings, Store, Temperature};
+use super::{Cursor, Footprint, Settings, Store, Temperature, Values};
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
@@ -136,6 +136,15 @@ impl Store for Lmdb {
         };
         into.extend_from_slice(value);
         Ok(true)
+    }
+
+    fn get_many(&self, keys: &[&[u8]], into: &mut Values) -> Result<()> {
+        into.clear();
+        let transaction = self.env.read_txn()?;
+        for key in keys {
+            into.push(self.database.get(&transaction, key)?);
+        }
+        Ok(())
     }
 
     fn with_cursor(&self, with: &mut dyn FnMut(&mut dyn Cursor) -> Result<()>) -> Result<()> {

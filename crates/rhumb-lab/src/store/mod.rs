@@ -23,6 +23,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod valuelog;
+mod values;
 
 pub use self::answer::{Answer, Part};
 pub use self::counters::Counters;
@@ -31,6 +32,7 @@ pub use self::pages::Pages;
 pub use self::peer::Peer;
 pub use self::rhumb::{Settings, block_sizes};
 pub use self::system::System;
+pub use self::values::Values;
 use crate::data::Pairs;
 #[cfg(feature = "peers")]
 use crate::error::Error;
@@ -72,6 +74,17 @@ pub trait Store: Send + Sync {
 
     /// Sets `into` to the key's value; returns false if the key is absent.
     fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool>;
+
+    /// Sets `into` to the values of the keys, in their order. A store without such a call gets one key after the other.
+    fn get_many(&self, keys: &[&[u8]], into: &mut Values) -> Result<()> {
+        let mut value = Vec::new();
+        into.clear();
+        for key in keys {
+            let found = self.get(key, &mut value)?;
+            into.push(found.then_some(&value));
+        }
+        Ok(())
+    }
 
     /// The time of the parts of a get; `None` if the store does not measure them.
     fn get_timed(&self, _key: &[u8]) -> Result<Option<GetTimes>> {

@@ -11,7 +11,7 @@ use ::rhumb::{
 };
 
 use super::pointers::MEMORY_BYTES;
-use super::{Answer, COLD_CACHE_BYTES, Counters, Cursor, Footprint, Store, Temperature};
+use super::{Answer, COLD_CACHE_BYTES, Counters, Cursor, Footprint, Store, Temperature, Values};
 use crate::data::Pairs;
 use crate::error::Result;
 use crate::measure::{Disk, ThrottledFs};
@@ -205,6 +205,13 @@ impl Store for Rhumb {
         };
         into.extend_from_slice(&value);
         Ok(true)
+    }
+
+    fn get_many(&self, keys: &[&[u8]], into: &mut Values) -> Result<()> {
+        into.clear();
+        let found = self.db.multi_get(keys)?;
+        found.iter().for_each(|value| into.push(value.as_ref()));
+        Ok(())
     }
 
     fn get_timed(&self, key: &[u8]) -> Result<Option<GetTimes>> {

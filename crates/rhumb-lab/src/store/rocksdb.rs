@@ -12,7 +12,7 @@ use ::rocksdb::{
     WaitForCompactOptions, WriteBatch, WriteOptions, properties,
 };
 
-use super::{Counters, Cursor, Footprint, Settings, Store, Temperature, rocksdb_events};
+use super::{Counters, Cursor, Footprint, Settings, Store, Temperature, Values, rocksdb_events};
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
@@ -179,6 +179,14 @@ impl Store for Rocksdb {
             into.extend_from_slice(value);
         }
         Ok(value.is_some())
+    }
+
+    fn get_many(&self, keys: &[&[u8]], into: &mut Values) -> Result<()> {
+        into.clear();
+        for value in self.db.multi_get_opt(keys, &self.read) {
+            into.push(value.map_err(failed)?.as_ref());
+        }
+        Ok(())
     }
 
     /// By RocksDB's perf context, which has one time for the seeks in the index and in the block: both count as
