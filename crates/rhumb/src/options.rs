@@ -109,8 +109,9 @@ pub struct Options {
     /// and large batches wait. What snapshots and iterators keep comes to it. With 0, any garbage is collected; there is no upper bound. Less space costs more
     /// writing. Default: 30.
     pub over_provision_percent: u32,
-    /// How tables and value files are read for gets and scans. With [`Access::Direct`], scans, `multi_get` and merges read
-    /// values by up to 16 threads at a time where the system has no io_uring. Default: through the page cache.
+    /// How tables and value files are read for gets and scans. With [`Access::Direct`], scans and merges read values, and
+    /// `multi_get` values and blocks, by up to 16 threads at a time where the system has no io_uring. Default: through the page
+    /// cache.
     pub access: Access,
     /// The file system. Default: the operating system's.
     pub file_system: Arc<dyn FileSystem>,

@@ -133,15 +133,35 @@ impl<'a> Loaded<'a> {
         )
     }
 
-    /// Gets `count` random present keys, [`MANY`] in a call; each latency is that of a call. `before` is called before each call.
-    fn get_many(&self, count: usize, before: impl Fn() -> Result<()>) -> Result<Latencies> {
+    /// Gets `count` random present keys of a warm store, [`MANY`] in a call; each latency is that of a call.
+    pub fn get_many(&self, count: usize) -> Result<Latencies> {
+        self.get_many_after(count, |_| Ok(()))
+    }
+
+    /// The same from a store that was opened cold, as [`Loaded::get_cold`].
+    pub fn get_many_cold(&self, count: usize) -> Result<Latencies> {
+        self.get_many_after(count, |calls| match calls % (BATCH / MANY) {
+            0 => self.store.cool(),
+            _ => Ok(()),
+        })
+    }
+
+    /// Gets random present keys; `before` is called before each call with the number of calls so far.
+    fn get_many_after(
+        &self,
+        count: usize,
+        before: impl Fn(usize) -> Result<()>,
+    ) -> Result<Latencies> {
         let keys = &self.input.keys;
         let (mut found, mut expected) = (Values::default(), Vec::new());
         let mut latencies = Latencies::new()?;
+        if keys.len() == 0 {
+            return Ok(latencies);
+        }
         self.stage("get of many", count);
         let mut random = self.random(Stream::GetMany);
-        for _ in 0..if keys.len() == 0 { 0 } else { count / MANY } {
-            before()?;
+        for call in 0..count.div_ceil(MANY) {
+            before(call)?;
             let ranks = [(); MANY].map(|()| random.below(keys.len() as u64) as usize);
             // As for single gets, the caller has its keys at hand.
             let wanted = ranks.map(|rank| keys.get(rank).to_vec());
@@ -149,23 +169,14 @@ impl<'a> Loaded<'a> {
             let start = Instant::now();
             self.store.get_many(&wanted, &mut found)?;
             latencies.record(start.elapsed());
-            for ((rank, key), value) in ranks.into_iter().zip(wanted).zip(found.iter()) {
+            let mut values = found.iter();
+            for (rank, key) in ranks.into_iter().zip(wanted) {
                 self.input.value(rank, &mut expected);
-                self.check("get of many", key, Some(&expected), value)?;
+                self.check("get of many", key, Some(&expected), values.next().flatten())?;
             }
             self.progress.advance(MANY)?;
         }
         Ok(latencies)
-    }
-
-    /// Gets `count` random present keys of a warm store, [`MANY`] in a call.
-    pub fn get_many_warm(&self, count: usize) -> Result<Latencies> {
-        self.get_many(count, || Ok(()))
-    }
-
-    /// The same from a store that was opened cold, whose pages in the page cache are dropped before each call.
-    pub fn get_many_cold(&self, count: usize) -> Result<Latencies> {
-        self.get_many(count, || self.store.cool())
     }
 
     /// Gets `count` random absent keys.

@@ -54,7 +54,7 @@ const WARM: [Phase; 5] = [
         name: "get64",
         threads: 1,
         counted: false,
-        run: |reads, steps| steps.get_many_warm(reads.gets),
+        run: |reads, steps| steps.get_many(reads.gets),
     },
     Phase {
         name: "scan10",

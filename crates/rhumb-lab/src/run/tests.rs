@@ -29,7 +29,7 @@ fn complaints(lie: Option<Lie>) -> Vec<&'static str> {
         ),
         (
             "many",
-            (steps.get_many_warm(640)).map(|took| assert_eq!(took.count(), 10)),
+            (steps.get_many(640)).map(|took| assert_eq!(took.count(), 10)),
         ),
         ("absent", steps.get_absent(2_000).map(drop)),
         ("scan 1", steps.scan(300, 1).map(drop)),

@@ -8,8 +8,8 @@ use ::rhumb::fs::Access;
 use ::rhumb::internals::GetTimes;
 use ::rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
 use ::rocksdb::{
-    BlockBasedOptions, Cache, DB, DBCompressionType, DBRawIterator, Options, ReadOptions,
-    WaitForCompactOptions, WriteBatch, WriteOptions, properties,
+    BlockBasedOptions, Cache, DB, DBCompressionType, DBRawIterator, DEFAULT_COLUMN_FAMILY_NAME,
+    Options, ReadOptions, WaitForCompactOptions, WriteBatch, WriteOptions, properties,
 };
 
 use super::{Counters, Cursor, Footprint, Settings, Store, Temperature, Values, rocksdb_events};
@@ -59,7 +59,13 @@ pub fn open(
     write.set_sync(settings.sync);
     Ok(Box::new(Rocksdb {
         log: directory.join("LOG"),
-        db: DB::open(&options, directory).map_err(failed)?,
+        // Named, so that there is a handle of it.
+        db: DB::open_cf_with_opts(
+            &options,
+            directory,
+            [(DEFAULT_COLUMN_FAMILY_NAME, options.clone())],
+        )
+        .map_err(failed)?,
         read: ReadOptions::default(),
         write,
     }))
@@ -183,7 +189,12 @@ impl Store for Rocksdb {
 
     fn get_many(&self, keys: &[&[u8]], into: &mut Values) -> Result<()> {
         into.clear();
-        for value in self.db.multi_get_opt(keys, &self.read) {
+        let family = self.db.cf_handle(DEFAULT_COLUMN_FAMILY_NAME);
+        let family = family.ok_or_else(|| super::failed(NAME, "no default column family"))?;
+        for value in
+            self.db
+                .batched_multi_get_cf_opt(family, keys.iter().copied(), false, &self.read)
+        {
             into.push(value.map_err(failed)?.as_ref());
         }
         Ok(())

@@ -18,6 +18,9 @@ mod uring {
 
 pub(crate) use uring::read_all;
 
+/// Longer parts are better read apart from others: they take longer to bring than to ask for.
+pub(crate) const MOST_BYTES: u64 = 256 << 10;
+
 /// A part of a file that is wanted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'a> {
@@ -26,4 +29,11 @@ pub(crate) struct Part<'a> {
     pub unit: usize,
     pub offset: u64,
     pub bytes: usize,
+}
+
+impl Part<'_> {
+    /// Whether reads of the file go past the page cache, so that each waits for the device.
+    pub fn is_direct(&self) -> bool {
+        self.unit > 1
+    }
 }

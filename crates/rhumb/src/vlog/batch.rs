@@ -5,7 +5,7 @@ use super::record::Wanted;
 use crate::entry::Pointer;
 use crate::error::{Error, Result};
 use crate::fs::Access;
-use crate::fs::ring::{self, Part};
+use crate::fs::ring::{self, MOST_BYTES, Part};
 use crate::fs::threads;
 use crate::memory::Pinned;
 
@@ -15,8 +15,6 @@ const NEAR: u64 = 4 << 10;
 const LARGE: u64 = 64 << 10;
 /// At most so many are read together.
 const MOST_TOGETHER: usize = 64;
-/// What takes longer to bring than to ask for is read apart from the others.
-const MOST_BYTES: u64 = 256 << 10;
 
 /// A value that is wanted.
 #[derive(Debug, Clone, Copy)]

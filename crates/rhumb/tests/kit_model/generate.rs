@@ -215,7 +215,11 @@ impl<'a> Generator<'a> {
 
     fn multi_get(&mut self) -> Op {
         let keyspace = self.keyspace();
-        let count = self.choices.below(6);
+        // More than are looked up together, now and then.
+        let count = match self.choices.below(8) {
+            0 => self.choices.below(200),
+            _ => self.choices.below(6),
+        };
         Op::MultiGet(keyspace, (0..count).map(|_| self.key(keyspace)).collect())
     }
 

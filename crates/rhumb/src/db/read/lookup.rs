@@ -316,9 +316,12 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// What is asked of a table that is asked together with others, and the numbers of the key.
+    /// What is asked of a table, for steps that are taken together with other look-ups, and the numbers of the key.
     #[inline]
-    pub(in crate::db) fn question<'t>(&mut self, table: InRun<'t>) -> (Asked<'t>, &mut NumberCache)
+    pub(in crate::db) fn asked_together<'t>(
+        &mut self,
+        table: InRun<'t>,
+    ) -> (Asked<'t>, &mut NumberCache)
     where
         'a: 't,
     {

@@ -9,7 +9,7 @@ use crate::db::stats::counters::ReadCounters;
 use crate::entry::{Content, Sequence, abbreviate};
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::table::{BegunGet, BlockSource, GetTrace, TableReader, read_together};
+use crate::table::{BegunGet, BlockSource, GetTrace, read_together};
 use crate::tune::Chooser;
 use crate::version::{InRun, Run};
 use crate::vlog::unread;
@@ -68,59 +68,52 @@ pub(in crate::db) fn look_up_all(
     Ok(values)
 }
 
-/// A look-up that one table is asked for.
+/// A look-up and the table that it is asked of, whose filter does not exclude the key.
 struct Question<'l, 'k, 'r> {
     lookup: &'l mut Lookup<'k>,
     table: InRun<'r>,
-    /// `None` if the filter says that the key is absent.
-    reader: Option<&'r TableReader>,
-    /// `None` before the index was asked.
-    get: Option<BegunGet<'r>>,
+    get: BegunGet<'r>,
 }
 
-impl Question<'_, '_, '_> {
-    /// Asks the range deletes and the filter.
-    fn ask_filter(&mut self, trace: &mut GetTrace) -> Result<()> {
-        let reader = self.table.table.reader()?;
-        self.lookup.cover_by(reader);
-        let (asked, numbers) = self.lookup.question(self.table);
-        if reader.admits(&asked, trace) {
-            reader.prefetch_index(&asked, numbers, 0)?;
-            self.reader = Some(reader);
-        }
-        Ok(())
+impl<'l, 'k, 'r> Question<'l, 'k, 'r> {
+    /// Asks the range deletes and the filter of a table; `None` if the filter excludes the key.
+    fn begin(
+        lookup: &'l mut Lookup<'k>,
+        table: InRun<'r>,
+        level: usize,
+        trace: &mut GetTrace,
+    ) -> Result<Option<Self>> {
+        let reader = table.table.reader()?;
+        lookup.cover_by(reader);
+        let (asked, numbers) = lookup.asked_together(table);
+        let Some(get) = reader.begin_get(&asked, numbers, trace)? else {
+            lookup.note_asked(level);
+            return Ok(None);
+        };
+        Ok(Some(Question { lookup, table, get }))
     }
 
     fn prefetch_index(&mut self) -> Result<()> {
-        let (asked, numbers) = self.lookup.question(self.table);
-        match self.reader {
-            Some(reader) => reader.prefetch_index(&asked, numbers, 1),
-            None => Ok(()),
-        }
+        let (asked, numbers) = self.lookup.asked_together(self.table);
+        self.get.prefetch_index(&asked, numbers)
     }
 
     fn ask_index(&mut self) -> Result<()> {
-        if let Some(reader) = self.reader {
-            let (asked, numbers) = self.lookup.question(self.table);
-            self.get = Some(reader.begin_get(&asked, numbers)?);
-        }
-        Ok(())
+        let (asked, numbers) = self.lookup.asked_together(self.table);
+        self.get.ask_index(&asked, numbers)
     }
 
-    /// Whether one of the questions behind it may need the same block. Behind those of a group, nothing is known.
+    /// Whether the question behind it may need the same block. Behind the last of a group, nothing is known.
     fn may_share_with(&self, behind: &[Self]) -> bool {
-        let next = behind.iter().find_map(|question| question.get.as_ref());
-        let both = self.get.as_ref().zip(next);
-        both.is_none_or(|(get, next)| get.may_share_with(next))
+        let next = behind.first();
+        next.is_none_or(|next| self.get.may_share_with(&next.get))
     }
 
     /// Searches the block.
     fn end(&mut self, level: usize, source: &mut BlockSource) -> Result<()> {
-        if let Some(get) = &mut self.get {
-            let (asked, _) = self.lookup.question(self.table);
-            let found = get.end(&asked, source)?;
-            self.lookup.keep_newer(found);
-        }
+        let (asked, _) = self.lookup.asked_together(self.table);
+        let found = self.get.end(&asked, source)?;
+        self.lookup.keep_newer(found);
         self.lookup.note_asked(level);
         Ok(())
     }
@@ -134,61 +127,48 @@ fn ask_run<'l, 'k: 'l>(
     trace: &mut GetTrace,
 ) -> Result<()> {
     let mut source = BlockSource::shared();
-    let mut before = None;
-    let mut questions = lookups.filter_map(|lookup| {
+    let mut in_tables = lookups.filter_map(|lookup| {
         let table = run.table_for(lookup.key())?;
-        let asks = lookup.may_be_changed_by(level, &table);
-        asks.then(|| {
+        let may_change = lookup.may_be_changed_by(level, &table);
+        may_change.then(|| {
             lookup.prefetch_filter(Some(table));
-            let (reader, get) = (None, None);
-            Question {
-                lookup,
-                table,
-                reader,
-                get,
-            }
+            (lookup, table)
         })
     });
-    let mut group = Vec::with_capacity(TOGETHER);
+    let mut questions = Vec::new();
     loop {
-        group.extend(questions.by_ref().take(TOGETHER));
+        let group: Vec<_> = in_tables.by_ref().take(TOGETHER).collect();
         if group.is_empty() {
             trace.add(&source.trace);
             return Ok(());
         }
-        prepare(&mut group, &mut source)?;
-        let mut rest = &mut group[..];
+        for (lookup, table) in group {
+            questions.extend(Question::begin(lookup, table, level, &mut source.trace)?);
+        }
+        prepare(&mut questions, &mut source)?;
+        let mut rest = &mut questions[..];
         while let [question, behind @ ..] = rest {
-            let table = question.table.meta.number;
-            if before.replace(table) != Some(table) {
-                source.leave_table();
-            }
             source.keep_recent(question.may_share_with(behind));
             question.end(level, &mut source)?;
             rest = behind;
         }
-        group.clear();
+        questions.clear();
     }
 }
 
-/// Takes a group of questions, in key order, through the steps in which each waits for memory or the device.
-fn prepare(group: &mut [Question<'_, '_, '_>], source: &mut BlockSource) -> Result<()> {
-    for question in &mut *group {
-        question.ask_filter(&mut source.trace)?;
-    }
-    for question in &mut *group {
+/// Takes questions, in key order, through the steps in which each waits for memory or the device.
+fn prepare(questions: &mut [Question<'_, '_, '_>], source: &mut BlockSource) -> Result<()> {
+    for question in &mut *questions {
         question.prefetch_index()?;
     }
-    for question in &mut *group {
+    for question in &mut *questions {
         question.ask_index()?;
     }
-    for get in group.iter().filter_map(|question| question.get.as_ref()) {
-        get.prefetch();
+    for question in &*questions {
+        question.get.prefetch_block();
     }
     read_together(
-        group
-            .iter_mut()
-            .filter_map(|question| question.get.as_mut()),
+        questions.iter_mut().map(|question| &mut question.get),
         source,
     );
     Ok(())

@@ -165,6 +165,8 @@ pub(crate) struct BlockSource {
     pub fill_cache: bool,
     /// Whether read calls are timed, as for passes over whole tables, which make few calls.
     pub(in crate::table) timed: bool,
+    /// The table that was entered last; 0 for none.
+    table: u64,
     /// The blocks of the last read call.
     fetched: Option<Fetched>,
     /// A block, of whatever table, that a thread reads.
@@ -188,6 +190,7 @@ impl BlockSource {
         BlockSource {
             fill_cache,
             timed: !fill_cache,
+            table: 0,
             fetched: None,
             ahead: None,
             recent: None,
@@ -213,6 +216,20 @@ impl BlockSource {
     pub fn leave_table(&mut self) {
         self.fetched = None;
         self.recent = None;
+    }
+
+    /// The same, if the last table was another one than that with this number.
+    #[inline]
+    pub(super) fn enter_table(&mut self, number: u64) {
+        if self.table != number {
+            self.leave_table();
+            self.table = number;
+        }
+    }
+
+    /// Whether it has a block of a table, which was [entered](BlockSource::enter_table).
+    pub(super) fn has(&self, table: u64, block: u64) -> bool {
+        self.table == table && (self.has_recent(block) || self.has_fetched(block))
     }
 
     /// Drops the first block of a search, unless more gets follow.
@@ -245,7 +262,7 @@ impl BlockSource {
     }
 
     /// Whether the block of the last get is this one.
-    pub(super) fn has_recent(&self, number: u64) -> bool {
+    fn has_recent(&self, number: u64) -> bool {
         let recent = self.recent.as_ref();
         recent.is_some_and(|recent| recent.number == number)
     }
@@ -433,7 +450,8 @@ impl TableReader {
         probe: u64,
         source: &mut BlockSource,
     ) {
-        if source.has_fetched(probe) || self.frame_slots.holds(probe) {
+        let is_there = source.has_fetched(probe) || source.has_recent(probe);
+        if is_there || self.frame_slots.holds(probe) {
             return;
         }
         if let Some(missing) = self.missing_of(window, probe) {

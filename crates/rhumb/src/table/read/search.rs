@@ -53,7 +53,7 @@ impl Probes {
 }
 
 /// Where an index expects a key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(in crate::table) struct Expected {
     /// The blocks in which it is expected, including the last one.
     pub first: u64,
@@ -90,6 +90,12 @@ impl Expected {
         }
     }
 
+    /// The block where a search looks first.
+    #[inline]
+    pub(super) fn probe(&self) -> u64 {
+        self.first + (self.last - self.first) / 2
+    }
+
     fn slot_in(&self, block: u64) -> Option<u64> {
         self.slot.filter(|_| block == self.first)
     }
@@ -108,7 +114,7 @@ impl TableReader {
     /// Prefetches what a search from here on will read first, if that is in memory.
     #[inline]
     pub(super) fn prefetch_expected(&self, expected: &Expected) {
-        self.prefetch_block(expected.first, expected.slot.unwrap_or(0));
+        self.prefetch_block(expected.probe(), expected.slot.unwrap_or(0));
     }
 
     /// The first entry at or after `(key, sequence)`: its block and slot; `None` if there is none.

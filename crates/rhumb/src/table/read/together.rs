@@ -10,16 +10,15 @@ use super::search::Expected;
 use super::trace::{GetTrace, NumberCache};
 use crate::entry::Version;
 use crate::error::Result;
-use crate::fs::ring::{self, Part};
+use crate::fs::ring::{self, MOST_BYTES, Part};
 use crate::fs::{ops, threads};
 
-/// Longer stretches are read alone: they take longer to bring than to ask for.
-const MOST_BYTES: u64 = 256 << 10;
-
-/// A get in one table that knows where it will look.
+/// A get in one table whose filter does not exclude the key. It ends right after any of its steps: each makes only the next one
+/// faster.
 #[derive(Debug)]
 pub(crate) struct BegunGet<'t> {
     reader: &'t TableReader,
+    /// Where it will look: at the start of the table, before the index was asked.
     expected: Expected,
     /// The blocks that were read for it, if any were.
     fetched: Option<Box<Fetched>>,
@@ -32,22 +31,33 @@ struct Missing<'t> {
     part: Part<'t>,
 }
 
-/// The steps of a get before its end, each of which may wait for what the one before asks for. Arguments as of
-/// [`TableReader::get`].
 impl TableReader {
-    /// The first step: whether the filter admits the key.
-    pub fn admits(&self, asked: &Asked<'_>, trace: &mut GetTrace) -> bool {
-        trace.tables_probed += 1;
-        let admits = !self.excludes(asked.hash, trace);
-        trace.model_probes += u32::from(admits && asked.slice.is_some());
-        admits
-    }
-
-    /// The next ones: prefetches what the index reads in its steps 0 and 1; see [`rhumb_index::Index::prefetch`].
+    /// Begins a get: asks the filter, and prefetches what the index reads first. `None` if the filter excludes the key.
+    /// Arguments as of [`TableReader::get`].
     ///
     /// # Errors
     /// If its own index is not in memory yet, and cannot be read.
-    pub fn prefetch_index(
+    pub fn begin_get(
+        &self,
+        asked: &Asked<'_>,
+        numbers: &mut NumberCache,
+        trace: &mut GetTrace,
+    ) -> Result<Option<BegunGet<'_>>> {
+        trace.tables_probed += 1;
+        if self.excludes(asked.hash, trace) {
+            return Ok(None);
+        }
+        trace.model_probes += u32::from(asked.slice.is_some());
+        self.prefetch_index(asked, numbers, 0)?;
+        Ok(Some(BegunGet {
+            reader: self,
+            expected: Expected::default(),
+            fetched: None,
+        }))
+    }
+
+    /// Prefetches what the index reads in a step; see [`rhumb_index::Index::prefetch`].
+    fn prefetch_index(
         &self,
         asked: &Asked<'_>,
         numbers: &mut NumberCache,
@@ -60,31 +70,31 @@ impl TableReader {
         }
         Ok(())
     }
-
-    /// The next one: asks the index.
-    ///
-    /// # Errors
-    /// As [`TableReader::prefetch_index`].
-    pub fn begin_get(&self, asked: &Asked<'_>, numbers: &mut NumberCache) -> Result<BegunGet<'_>> {
-        let expected = self.expected_blocks(asked.key, asked.slice, numbers)?;
-        self.frame_slots.prefetch_slot(expected.first);
-        Ok(BegunGet {
-            reader: self,
-            expected,
-            fetched: None,
-        })
-    }
 }
 
 impl<'t> BegunGet<'t> {
-    /// The last step: prefetches the block, if it is in memory.
-    pub fn prefetch(&self) {
-        self.reader.prefetch_expected(&self.expected);
+    /// Prefetches what the index reads after that.
+    ///
+    /// # Errors
+    /// As [`TableReader::begin_get`].
+    pub fn prefetch_index(&self, asked: &Asked<'_>, numbers: &mut NumberCache) -> Result<()> {
+        self.reader.prefetch_index(asked, numbers, 1)
     }
 
-    /// Whether the get of a key behind it, in the same table, may need one of the same blocks.
-    pub fn may_share_with(&self, next: &BegunGet<'_>) -> bool {
-        next.expected.first <= self.expected.last
+    /// Asks the index, and prefetches what tells where the block is in memory.
+    ///
+    /// # Errors
+    /// As [`TableReader::begin_get`].
+    pub fn ask_index(&mut self, asked: &Asked<'_>, numbers: &mut NumberCache) -> Result<()> {
+        self.expected = (self.reader).expected_blocks(asked.key, asked.slice, numbers)?;
+        let slots = &self.reader.frame_slots;
+        slots.prefetch_slot(self.expected.probe());
+        Ok(())
+    }
+
+    /// Prefetches the block, if it is in memory.
+    pub fn prefetch_block(&self) {
+        self.reader.prefetch_expected(&self.expected);
     }
 
     /// Ends the get with blocks from `source`, which may be shared by gets of ascending keys.
@@ -92,6 +102,7 @@ impl<'t> BegunGet<'t> {
     /// # Errors
     /// If a block cannot be read or is damaged.
     pub fn end(&mut self, asked: &Asked<'_>, source: &mut BlockSource) -> Result<Option<Version>> {
+        source.enter_table(self.reader.number);
         if let Some(fetched) = self.fetched.take() {
             source.take_over(*fetched);
         }
@@ -99,16 +110,15 @@ impl<'t> BegunGet<'t> {
             .find_behind_filter(&self.expected, asked, source)
     }
 
-    /// The block where it looks first.
-    fn probe(&self) -> u64 {
-        let Expected { first, last, .. } = self.expected;
-        first + (last - first) / 2
+    /// Whether the get of a key behind it may need one of the same blocks.
+    pub fn may_share_with(&self, next: &BegunGet<'_>) -> bool {
+        next.expected.first <= self.expected.last && next.reader.number == self.reader.number
     }
 
     /// What has to be read for it, if that can be read together with others.
     fn missing(&self, source: &BlockSource) -> Option<Missing<'t>> {
-        let (reader, probe, expected) = (self.reader, self.probe(), &self.expected);
-        if reader.frame_slots.holds(probe) || source.has_recent(probe) {
+        let (reader, expected, probe) = (self.reader, &self.expected, self.expected.probe());
+        if reader.frame_slots.holds(probe) || source.has(reader.number, probe) {
             return None;
         }
         let (file, unit) = reader.file.descriptor()?;
@@ -136,7 +146,8 @@ impl Missing<'_> {
     /// Whether it has the block where a get looks first.
     fn serves(&self, get: &BegunGet<'_>) -> bool {
         let (first, last) = self.blocks;
-        self.reader.number == get.reader.number && (first..=last).contains(&get.probe())
+        let probe = get.expected.probe();
+        self.reader.number == get.reader.number && (first..=last).contains(&probe)
     }
 
     fn read_alone(&self) -> Option<Vec<u8>> {
@@ -152,6 +163,17 @@ pub(crate) fn read_together<'g, 't: 'g>(
     gets: impl Iterator<Item = &'g mut BegunGet<'t>>,
     source: &mut BlockSource,
 ) {
+    read_together_by(gets, source, |parts, arrived| {
+        ring::read_all(parts, arrived)
+    });
+}
+
+/// The same, given what reads parts of files at once, as far as it can.
+pub(in crate::table) fn read_together_by<'g, 't: 'g>(
+    gets: impl Iterator<Item = &'g mut BegunGet<'t>>,
+    source: &mut BlockSource,
+    ring: impl FnOnce(&[Part<'_>], &mut dyn FnMut(usize, &[u8])),
+) {
     let mut waiting: Vec<(&mut BegunGet<'t>, Missing<'t>)> = Vec::new();
     for get in gets {
         let serves = |(_, last): &(_, Missing<'_>)| last.serves(get);
@@ -164,7 +186,8 @@ pub(crate) fn read_together<'g, 't: 'g>(
     if waiting.len() < 2 {
         return;
     }
-    let read = read_parts(waiting.iter().map(|(_, missing)| missing));
+    let missing: Vec<&Missing<'_>> = waiting.iter().map(|(_, missing)| missing).collect();
+    let read = read_parts(&missing, ring);
     for ((get, missing), bytes) in waiting.into_iter().zip(read) {
         if let Some(bytes) = bytes {
             let ((first, last), part) = (missing.blocks, missing.part);
@@ -175,19 +198,21 @@ pub(crate) fn read_together<'g, 't: 'g>(
     }
 }
 
-/// The bytes of parts, as far as they can be read together.
-fn read_parts<'m>(missing: impl Iterator<Item = &'m Missing<'m>>) -> Vec<Option<Vec<u8>>> {
-    let missing: Vec<&Missing<'_>> = missing.collect();
+/// The bytes of what is missing, as far as they can be read together: by `ring`, or by threads.
+fn read_parts(
+    missing: &[&Missing<'_>],
+    ring: impl FnOnce(&[Part<'_>], &mut dyn FnMut(usize, &[u8])),
+) -> Vec<Option<Vec<u8>>> {
     let parts: Vec<Part<'_>> = missing.iter().map(|missing| missing.part).collect();
     let mut read = vec![None; missing.len()];
-    ring::read_all(&parts, |place, bytes| {
+    ring(&parts, &mut |place, bytes| {
         if let Some(into) = read.get_mut(place) {
             *into = Some(bytes.to_vec());
         }
     });
     // Without a ring, only reads that surely wait for the device are worth threads.
     let is_left = |(place, missing): &(usize, &&Missing<'_>)| {
-        missing.part.unit > 1 && read.get(*place).is_some_and(Option::is_none)
+        missing.part.is_direct() && read.get(*place).is_some_and(Option::is_none)
     };
     let left: Vec<_> = missing.iter().enumerate().filter(is_left).collect();
     for (place, bytes) in threads::each(&left, |(place, missing)| (*place, missing.read_alone())) {

@@ -13,6 +13,7 @@ mod placed;
 mod read_ahead;
 mod round_trip;
 mod shifting;
+mod together;
 mod units;
 mod whole;
 

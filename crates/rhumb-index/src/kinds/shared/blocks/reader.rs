@@ -117,7 +117,8 @@ impl Blocks {
         lower_bound_in_column(&self.lasts, window, number).min(last)
     }
 
-    /// How far a number is above the lowest last number of a block; or its block, if it is not between the lowest and the highest.
+    /// How far a number is above the lowest last number of a block. If it is not between the lowest and the highest, no search
+    /// is needed: `Err` has its block.
     #[inline]
     fn above(&self, number: u64) -> Result<u64, usize> {
         match number.checked_sub(self.lowest) {
