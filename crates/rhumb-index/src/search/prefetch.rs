@@ -38,8 +38,10 @@ pub fn prefetch_bytes(start: *const u8, len: usize) {
     };
     // One prefetch for each 64 bytes, not for each line: the number of lines also depends on the
     // address, and the processor could not predict the end of the loop.
-    for at in (0..len).step_by(LINE_BYTES) {
+    let mut at = 0;
+    while at < len {
         prefetch_line(start.wrapping_add(at));
+        at += LINE_BYTES;
     }
     prefetch_line(start.wrapping_add(last));
 }

@@ -18,6 +18,10 @@ use crate::version::{InRun, LEVELS, LookUp, Table};
 use super::above::AboveFilter;
 use super::view::View;
 
+/// The filters of so many tables behind the first are fetched from memory before that is asked, so that they are waited for
+/// together.
+const AHEAD: usize = 8;
+
 /// A running look-up: its key, and what it found so far.
 pub(in crate::db) struct Lookup<'a> {
     key: &'a [u8],
@@ -111,17 +115,49 @@ impl<'a> Lookup<'a> {
         let key = self.key;
         let runs = view.levels.all_runs();
         let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
-        let mut next = tables.next();
+        let next = tables.next();
         self.prefetch_filter(next.map(|(_, table)| table));
         self.ask_memtables(view);
         if self.concurrent && !self.decided() {
             self.ask_tier_ahead(view, source);
         }
+        match view.levels.runs_count() {
+            2.. if !self.decided() => self.ask_many(next, tables, source)?,
+            _ => self.ask_tables(next, tables, source)?,
+        }
+        self.note_end();
+        Ok(self.take_answer())
+    }
+
+    /// As [`Lookup::ask_tables`], with the filters of the next tables fetched from memory together.
+    // A function of its own, so that gets in a single run do not pay for it.
+    #[inline(never)]
+    fn ask_many<'v>(
+        &mut self,
+        next: Option<(usize, InRun<'v>)>,
+        mut tables: impl Iterator<Item = (usize, InRun<'v>)>,
+        source: &mut BlockSource,
+    ) -> Result<()> {
+        let mut ahead = [None; AHEAD];
+        for (place, found) in ahead.iter_mut().zip(&mut tables) {
+            self.prefetch_filter(Some(found.1));
+            *place = Some(found);
+        }
+        self.ask_tables(next, ahead.iter().flatten().copied().chain(tables), source)
+    }
+
+    /// Asks tables, newest first: the `next` one, whose filter was prefetched, and those behind it.
+    #[inline(always)]
+    fn ask_tables<'v>(
+        &mut self,
+        mut next: Option<(usize, InRun<'v>)>,
+        mut tables: impl Iterator<Item = (usize, InRun<'v>)>,
+        source: &mut BlockSource,
+    ) -> Result<()> {
         while let Some((level, table)) = next
             && (level == 0 || !self.decided())
         {
             next = tables.next();
-            self.prefetch_filter(next.map(|(_, table)| table));
             if self.may_be_changed_by(level, &table) {
                 source.leave_table();
                 // A key that no earlier run holds is in the last run if it is anywhere.
@@ -129,8 +165,7 @@ impl<'a> Lookup<'a> {
                 self.note_asked(level);
             }
         }
-        self.note_end();
-        Ok(self.take_answer())
+        Ok(())
     }
 
     /// Asks the device for the block of the tier that may hold the key, if something above the tier is searched first.
@@ -306,7 +341,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Keeps what a table has, if it is newer than what was found before.
-    #[inline]
+    #[inline(always)]
     pub(in crate::db) fn keep_newer(&mut self, found: Option<Version>) {
         if let Some(version) = found {
             let newer = |f: &Version| f.sequence < version.sequence;
