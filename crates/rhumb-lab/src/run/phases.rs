@@ -174,6 +174,11 @@ impl<'a> Loaded<'a> {
                 self.input.value(rank, &mut expected);
                 self.check("get of many", key, Some(&expected), values.next().flatten())?;
             }
+            if values.next().is_some() {
+                let expected = format!("{MANY} values");
+                let found = format!("{} values", found.iter().len());
+                return Err(self.wrong("get of many", &[], expected, found));
+            }
             self.progress.advance(MANY)?;
         }
         Ok(latencies)

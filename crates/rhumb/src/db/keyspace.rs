@@ -159,7 +159,7 @@ impl Keyspace {
 
     /// The values of several keys at one moment, in the order of `keys`, which may be sorted or not. This is cheaper than
     /// single gets: the keys wait for memory together, in groups of 64, and for the device too, which is asked for up to 64
-    /// blocks at a time, 16 MiB together at most. A block that holds several of the keys is read once.
+    /// blocks at a time, 16 MiB together at most. A block that holds several of the keys is read once, but for windows that overlap.
     ///
     /// # Errors
     /// As [`Keyspace::get`].

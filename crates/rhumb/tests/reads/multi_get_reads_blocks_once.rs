@@ -111,7 +111,7 @@ fn files_answer_as_single_gets_do() {
     }
 }
 
-/// Of keys that ascend without gaps no block is read twice, where groups of keys meet either.
+/// Of keys that ascend without gaps no block is read twice, where groups of keys meet either, but for windows that overlap.
 #[test]
 fn files_give_each_block_once() {
     for (index, partition) in FORMS {
@@ -152,8 +152,9 @@ fn many_tables_answer_as_single_gets_do() {
             let mut options = options(index, partition, access);
             options.table.table_bytes = 64 << 10;
             options.write_buffer_bytes = 256 << 10;
+            options.levels.level0_tables = 16;
             let db = Db::open(directory.path(), options).unwrap();
-            for round in 0..4 {
+            for round in 0..12 {
                 for number in (0..KEYS / 2).filter(|n| n % (round + 1) == 0) {
                     db.put(key(number), [(number + round) as u8; 50]).unwrap();
                 }
@@ -175,7 +176,7 @@ fn many_tables_answer_as_single_gets_do() {
             let asked: Vec<_> = asked.collect();
             let single: Vec<_> = asked.iter().map(|key| db.get(key).unwrap()).collect();
             let present = single.iter().flatten().count();
-            assert!((100..480).contains(&present), "{present}");
+            assert!((50..480).contains(&present), "{present}");
             assert_eq!(db.multi_get(&asked).unwrap(), single);
             let snapshot = db.snapshot();
             db.delete_range::<[u8; 4]>(..).unwrap();

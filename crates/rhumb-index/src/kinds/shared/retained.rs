@@ -192,10 +192,6 @@ impl Index for Retained<'_> {
         })
     }
 
-    fn prefetch(&self, probe: Probe<'_>, step: usize) {
-        self.model.prefetch(probe, step);
-    }
-
     fn predict(&self, number: u64) -> Option<u64> {
         self.model.predict(number)
     }

@@ -18,8 +18,8 @@ use crate::version::{InRun, LEVELS, LookUp, Table};
 use super::above::AboveFilter;
 use super::view::View;
 
-/// The filters of so many tables behind the first are fetched from memory before that is asked, so that they are waited for
-/// together.
+/// The filters of so many tables behind the first one are fetched from memory before the first one is asked, so that they are
+/// waited for together.
 const AHEAD: usize = 8;
 
 /// A running look-up: its key, and what it found so far.
@@ -140,13 +140,16 @@ impl<'a> Lookup<'a> {
     ) -> Result<()> {
         let mut ahead = [None; AHEAD];
         for (place, found) in ahead.iter_mut().zip(&mut tables) {
-            self.prefetch_filter(Some(found.1));
+            prefetch_filter(found.1, self.hash);
             *place = Some(found);
         }
-        self.ask_tables(next, ahead.iter().flatten().copied().chain(tables), source)
+        let hash = self.hash;
+        let others = tables.inspect(|(_, table)| prefetch_filter(*table, hash));
+        self.ask_tables(next, ahead.iter().flatten().copied().chain(others), source)
     }
 
     /// Asks tables, newest first: the `next` one, whose filter was prefetched, and those behind it.
+    // Part of each of its two callers, so that a get in a single run makes no call for it.
     #[inline(always)]
     fn ask_tables<'v>(
         &mut self,
@@ -229,8 +232,8 @@ impl<'a> Lookup<'a> {
     /// asked.
     #[inline]
     pub(in crate::db) fn prefetch_filter(&self, table: Option<InRun<'_>>) {
-        if let Some(reader) = table.and_then(|table| table.table.open_reader()) {
-            reader.prefetch_filter(self.hash);
+        if let Some(table) = table {
+            prefetch_filter(table, self.hash);
         }
     }
 
@@ -341,6 +344,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Keeps what a table has, if it is newer than what was found before.
+    // Left to itself, the compiler makes calls of it, which copy the version once more.
     #[inline(always)]
     pub(in crate::db) fn keep_newer(&mut self, found: Option<Version>) {
         if let Some(version) = found {
@@ -416,6 +420,13 @@ impl<'a> Lookup<'a> {
     /// The newest version and range delete found so far, for explanations.
     pub(in crate::db) fn state(&self) -> (Option<&Version>, Sequence) {
         (self.found.as_ref(), self.covered)
+    }
+}
+
+#[inline]
+fn prefetch_filter(table: InRun<'_>, hash: u64) {
+    if let Some(reader) = table.table.open_reader() {
+        reader.prefetch_filter(hash);
     }
 }
 

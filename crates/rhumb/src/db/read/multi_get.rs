@@ -137,13 +137,20 @@ fn ask_run<'l, 'k: 'l>(
     });
     let mut questions = Vec::new();
     loop {
-        let group: Vec<_> = in_tables.by_ref().take(TOGETHER).collect();
-        if group.is_empty() {
+        // Where filters exclude most keys, more are taken for those.
+        while questions.len() < TOGETHER {
+            let room = TOGETHER - questions.len();
+            let some: Vec<_> = in_tables.by_ref().take(room).collect();
+            if some.is_empty() {
+                break;
+            }
+            for (lookup, table) in some {
+                questions.extend(Question::begin(lookup, table, level, &mut source.trace)?);
+            }
+        }
+        if questions.is_empty() {
             trace.add(&source.trace);
             return Ok(());
-        }
-        for (lookup, table) in group {
-            questions.extend(Question::begin(lookup, table, level, &mut source.trace)?);
         }
         prepare(&mut questions, &mut source)?;
         let mut rest = &mut questions[..];

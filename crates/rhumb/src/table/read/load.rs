@@ -214,6 +214,7 @@ impl BlockSource {
     /// relative to a table.
     #[inline]
     pub fn leave_table(&mut self) {
+        self.table = 0;
         self.fetched = None;
         self.recent = None;
     }

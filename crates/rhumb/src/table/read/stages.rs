@@ -203,7 +203,7 @@ impl TableReader {
     /// search would read them too.
     fn first_probe(&self, expected: &Expected, source: &mut BlockSource) -> Result<LoadedBlock> {
         let (first, last) = (expected.first, expected.last);
-        let probe = first + (last - first) / 2;
+        let probe = expected.probe();
         if first < last {
             self.read_window((first, last), probe, source);
         }

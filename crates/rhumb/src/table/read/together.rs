@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::fs::ring::{self, MOST_BYTES, Part};
 use crate::fs::{ops, threads};
 
-/// A get in one table whose filter does not exclude the key. It ends right after any of its steps: each makes only the next one
-/// faster.
+/// A get in one table whose filter does not exclude the key. Its steps are taken one after the other, each for all gets of a
+/// group. One whose index was not asked searches the whole table.
 #[derive(Debug)]
 pub(crate) struct BegunGet<'t> {
     reader: &'t TableReader,
@@ -172,7 +172,7 @@ pub(crate) fn read_together<'g, 't: 'g>(
 pub(in crate::table) fn read_together_by<'g, 't: 'g>(
     gets: impl Iterator<Item = &'g mut BegunGet<'t>>,
     source: &mut BlockSource,
-    ring: impl FnOnce(&[Part<'_>], &mut dyn FnMut(usize, &[u8])),
+    at_once: impl FnOnce(&[Part<'_>], &mut dyn FnMut(usize, &[u8])),
 ) {
     let mut waiting: Vec<(&mut BegunGet<'t>, Missing<'t>)> = Vec::new();
     for get in gets {
@@ -187,7 +187,7 @@ pub(in crate::table) fn read_together_by<'g, 't: 'g>(
         return;
     }
     let missing: Vec<&Missing<'_>> = waiting.iter().map(|(_, missing)| missing).collect();
-    let read = read_parts(&missing, ring);
+    let read = read_parts(&missing, at_once);
     for ((get, missing), bytes) in waiting.into_iter().zip(read) {
         if let Some(bytes) = bytes {
             let ((first, last), part) = (missing.blocks, missing.part);
@@ -198,14 +198,14 @@ pub(in crate::table) fn read_together_by<'g, 't: 'g>(
     }
 }
 
-/// The bytes of what is missing, as far as they can be read together: by `ring`, or by threads.
+/// The bytes of what is missing, as far as they can be read together: by what reads them at once, or by threads.
 fn read_parts(
     missing: &[&Missing<'_>],
-    ring: impl FnOnce(&[Part<'_>], &mut dyn FnMut(usize, &[u8])),
+    at_once: impl FnOnce(&[Part<'_>], &mut dyn FnMut(usize, &[u8])),
 ) -> Vec<Option<Vec<u8>>> {
     let parts: Vec<Part<'_>> = missing.iter().map(|missing| missing.part).collect();
     let mut read = vec![None; missing.len()];
-    ring(&parts, &mut |place, bytes| {
+    at_once(&parts, &mut |place, bytes| {
         if let Some(into) = read.get_mut(place) {
             *into = Some(bytes.to_vec());
         }

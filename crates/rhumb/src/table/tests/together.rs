@@ -93,7 +93,7 @@ fn blocks_arrive_whoever_reads_them() {
     assert!(read > 1_000, "{read} blocks");
 }
 
-/// A file that ends early gives each get the error that it has alone.
+/// A file that ends early fails the gets that it fails alone, and no others.
 #[test]
 fn what_cannot_be_read_is_an_error_of_its_own_get() {
     let entry = |n: u64| {
