@@ -14,6 +14,11 @@ use crate::error::Result;
 use crate::results::Measured;
 use crate::store::{Cursor, Store, System, Temperature, Values};
 
+/// What these experiments take from the command line.
+pub const TAKES: &[&str] = &[
+    "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--peer",
+];
+
 /// The entries of a scan.
 const SCANNED: usize = 100;
 

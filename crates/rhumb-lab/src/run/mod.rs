@@ -189,33 +189,25 @@ pub const BENCHES: &[Experiment] = &[
     Experiment {
         name: "gets",
         about: "run only warm gets of one store, for counting by external tools (docs/performance.md)",
-        takes: &[
-            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--peer",
-        ],
+        takes: counted::TAKES,
         run: counted::gets,
     },
     Experiment {
         name: "many",
         about: "run only warm gets of one store, 64 in a call, for counting by external tools (docs/performance.md)",
-        takes: &[
-            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--peer",
-        ],
+        takes: counted::TAKES,
         run: counted::many,
     },
     Experiment {
         name: "seeks",
         about: "run only warm seeks of one store, for counting by external tools (docs/performance.md)",
-        takes: &[
-            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--peer",
-        ],
+        takes: counted::TAKES,
         run: counted::seeks,
     },
     Experiment {
         name: "scans",
         about: "run only warm scans of 100 entries of one store, for counting by external tools (docs/performance.md)",
-        takes: &[
-            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--peer",
-        ],
+        takes: counted::TAKES,
         run: counted::scans,
     },
     Experiment {

@@ -169,15 +169,14 @@ impl<'a> Loaded<'a> {
             let start = Instant::now();
             self.store.get_many(&wanted, &mut found)?;
             latencies.record(start.elapsed());
-            let mut values = found.iter();
-            for (rank, key) in ranks.into_iter().zip(wanted) {
-                self.input.value(rank, &mut expected);
-                self.check("get of many", key, Some(&expected), values.next().flatten())?;
+            let values = found.iter();
+            if values.len() != MANY {
+                let (expected, found) = (format!("{MANY} values"), values.len().to_string());
+                return Err(self.wrong("get of many", wanted[0], expected, found));
             }
-            if values.next().is_some() {
-                let expected = format!("{MANY} values");
-                let found = format!("{} values", found.iter().len());
-                return Err(self.wrong("get of many", &[], expected, found));
+            for ((rank, key), value) in ranks.into_iter().zip(wanted).zip(values) {
+                self.input.value(rank, &mut expected);
+                self.check("get of many", key, Some(&expected), value)?;
             }
             self.progress.advance(MANY)?;
         }

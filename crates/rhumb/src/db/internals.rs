@@ -70,7 +70,6 @@ pub fn get_timed(db: &Db, key: &[u8]) -> Result<GetTimes> {
         if level > 0 && lookup.decided() {
             break;
         }
-        get.source.leave_table();
         let table = run.table_for(key);
         if let Some(table) = table {
             table.reader()?;

@@ -2,6 +2,8 @@
 
 use std::os::fd::BorrowedFd;
 
+use super::ReadFile;
+
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -31,7 +33,19 @@ pub(crate) struct Part<'a> {
     pub bytes: usize,
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    /// A part of a file; `None` if the file has to see each read.
+    pub fn of(file: &'a dyn ReadFile, offset: u64, bytes: u64) -> Option<Part<'a>> {
+        let bytes = usize::try_from(bytes).ok()?;
+        let (file, unit) = file.descriptor()?;
+        Some(Part {
+            file,
+            unit,
+            offset,
+            bytes,
+        })
+    }
+
     /// Whether reads of the file go past the page cache, so that each waits for the device.
     pub fn is_direct(&self) -> bool {
         self.unit > 1

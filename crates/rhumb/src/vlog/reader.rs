@@ -187,14 +187,10 @@ impl ValueReader {
     /// The same, to be read together with others; `None` if they do not all lie inside the file, or its file system
     /// has to see each read.
     pub(super) fn part(&self, from: u64, to: u64) -> Option<Part<'_>> {
-        let (file, unit) = self.file.descriptor()?;
-        let bytes = usize::try_from(to.checked_sub(from)?).ok()?;
-        self.holds(from, to).then_some(Part {
-            file,
-            unit,
-            offset: from,
-            bytes,
-        })
+        match self.holds(from, to) {
+            true => Part::of(&*self.file, from, to - from),
+            false => None,
+        }
     }
 
     fn holds(&self, from: u64, to: u64) -> bool {

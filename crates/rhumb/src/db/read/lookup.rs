@@ -162,7 +162,6 @@ impl<'a> Lookup<'a> {
         {
             next = tables.next();
             if self.may_be_changed_by(level, &table) {
-                source.leave_table();
                 // A key that no earlier run holds is in the last run if it is anywhere.
                 self.ask_table(table, source, next.is_none())?;
                 self.note_asked(level);

@@ -137,17 +137,7 @@ fn ask_run<'l, 'k: 'l>(
     });
     let mut questions = Vec::new();
     loop {
-        // Where filters exclude most keys, more are taken for those.
-        while questions.len() < TOGETHER {
-            let room = TOGETHER - questions.len();
-            let some: Vec<_> = in_tables.by_ref().take(room).collect();
-            if some.is_empty() {
-                break;
-            }
-            for (lookup, table) in some {
-                questions.extend(Question::begin(lookup, table, level, &mut source.trace)?);
-            }
-        }
+        fill(&mut questions, &mut in_tables, level, &mut source.trace)?;
         if questions.is_empty() {
             trace.add(&source.trace);
             return Ok(());
@@ -161,6 +151,26 @@ fn ask_run<'l, 'k: 'l>(
         }
         questions.clear();
     }
+}
+
+/// Begins questions until there are [`TOGETHER`]: where filters exclude keys, others take their place.
+fn fill<'l, 'k, 'r>(
+    questions: &mut Vec<Question<'l, 'k, 'r>>,
+    in_tables: &mut impl Iterator<Item = (&'l mut Lookup<'k>, InRun<'r>)>,
+    level: usize,
+    trace: &mut GetTrace,
+) -> Result<()> {
+    while questions.len() < TOGETHER {
+        // The filters of all of these are on their way before the first one is asked.
+        let some: Vec<_> = in_tables.take(TOGETHER - questions.len()).collect();
+        if some.is_empty() {
+            return Ok(());
+        }
+        for (lookup, table) in some {
+            questions.extend(Question::begin(lookup, table, level, trace)?);
+        }
+    }
+    Ok(())
 }
 
 /// Takes questions, in key order, through the steps in which each waits for memory or the device.

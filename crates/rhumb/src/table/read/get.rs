@@ -124,6 +124,7 @@ impl TableReader {
         visible: Sequence,
         source: &mut BlockSource,
     ) -> Result<Option<Version>> {
+        source.enter_table(self.number);
         let Some(found) = self.lower_bound_at::<true>(expected, key, visible, source)? else {
             return Ok(None);
         };

@@ -210,16 +210,15 @@ impl BlockSource {
         }
     }
 
-    /// Forgets the blocks of the last table, before another table is read: block numbers are
-    /// relative to a table.
+    /// Forgets the blocks of the last table: block numbers are relative to a table.
     #[inline]
-    pub fn leave_table(&mut self) {
+    pub(in crate::table) fn leave_table(&mut self) {
         self.table = 0;
         self.fetched = None;
         self.recent = None;
     }
 
-    /// The same, if the last table was another one than that with this number.
+    /// Leaves the last table, if that is another one than the one with this number. Every get does so before it reads.
     #[inline]
     pub(super) fn enter_table(&mut self, number: u64) {
         if self.table != number {
@@ -256,9 +255,9 @@ impl BlockSource {
         }
     }
 
-    /// Takes over blocks that were read for what is looked up next.
-    #[inline]
-    pub(super) fn take_over(&mut self, fetched: Fetched) {
+    /// Takes over blocks of a table that were read for the next get.
+    pub(super) fn take_over(&mut self, table: u64, fetched: Fetched) {
+        self.enter_table(table);
         self.fetched = Some(fetched);
     }
 

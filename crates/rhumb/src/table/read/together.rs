@@ -102,9 +102,8 @@ impl<'t> BegunGet<'t> {
     /// # Errors
     /// If a block cannot be read or is damaged.
     pub fn end(&mut self, asked: &Asked<'_>, source: &mut BlockSource) -> Result<Option<Version>> {
-        source.enter_table(self.reader.number);
         if let Some(fetched) = self.fetched.take() {
-            source.take_over(*fetched);
+            source.take_over(self.reader.number, *fetched);
         }
         self.reader
             .find_behind_filter(&self.expected, asked, source)
@@ -121,20 +120,14 @@ impl<'t> BegunGet<'t> {
         if reader.frame_slots.holds(probe) || source.has(reader.number, probe) {
             return None;
         }
-        let (file, unit) = reader.file.descriptor()?;
-        let window = (expected.first, expected.last);
-        let blocks = match window.0 < window.1 {
-            true => reader.missing_of(window, probe).unwrap_or((probe, probe)),
-            false => window,
-        };
+        let window = reader.missing_of((expected.first, expected.last), probe);
+        let blocks = window.unwrap_or((probe, probe));
         let (offset, bytes) = reader.stretch(blocks.0, blocks.1)?;
-        let part = Part {
-            file,
-            unit,
-            offset,
-            bytes: usize::try_from(bytes).ok()?,
-        };
-        (bytes <= MOST_BYTES).then_some(Missing {
+        if bytes > MOST_BYTES {
+            return None;
+        }
+        let part = Part::of(&*reader.file, offset, bytes)?;
+        Some(Missing {
             reader,
             blocks,
             part,

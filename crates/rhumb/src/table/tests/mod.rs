@@ -29,7 +29,7 @@ use super::{
     BlockSource, GetTrace, NumberCache, TableReader, TableSettings, TableWriter, hash_key,
 };
 use crate::entry::cursor_checks::Model;
-use crate::entry::{EntryKind, RangeDeletes, Sequence};
+use crate::entry::{EntryKind, RangeDeletes, Sequence, Version};
 use crate::error::Result;
 use crate::fs::{Access, FileSystem, MemoryFileSystem};
 use crate::memory::BlockCache;
@@ -235,7 +235,11 @@ type Answer = Option<(Sequence, EntryKind, Vec<u8>)>;
 fn get(table: &TableReader, key: &[u8], visible: Sequence) -> Result<Answer> {
     let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
     let version = table.get(&Asked::alone(key, visible), &mut numbers, &mut source)?;
-    Ok(version.map(|v| (v.sequence, v.kind, v.content.into_value().to_vec())))
+    Ok(answer(version))
+}
+
+fn answer(version: Option<Version>) -> Answer {
+    version.map(|v| (v.sequence, v.kind, v.content.into_value().to_vec()))
 }
 
 fn expected(model: &Model, key: &[u8], visible: Sequence) -> Answer {

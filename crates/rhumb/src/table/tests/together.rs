@@ -26,6 +26,11 @@ const RINGS: [fn(&[Part<'_>], Arrived<'_>); 3] = [
     },
 ];
 
+fn get_alone(table: &TableReader, keys: &[Vec<u8>]) -> Answers {
+    let alone = keys.iter().map(|key| get(table, key, MAX_SEQUENCE));
+    alone.map(|a| a.map_err(|e| e.to_string())).collect()
+}
+
 /// Asks for all keys, which ascend, at once.
 fn get_together(
     table: &TableReader,
@@ -52,7 +57,7 @@ fn get_together(
             return Ok(None);
         };
         let found = get.end(asked, &mut source).map_err(|e| e.to_string())?;
-        Ok(found.map(|v| (v.sequence, v.kind, v.content.into_value().to_vec())))
+        Ok(answer(found))
     });
     let ends: Answers = ends.collect();
     (ends, source.trace)
@@ -81,8 +86,7 @@ fn blocks_arrive_whoever_reads_them() {
         keys.sort();
         for access in [Access::Buffered, Access::Direct] {
             let table = open(&path, access);
-            let alone = keys.iter().map(|key| get(&table, key, MAX_SEQUENCE));
-            let alone: Answers = alone.map(|a| a.map_err(|e| e.to_string())).collect();
+            let alone = get_alone(&table, &keys);
             for ring in RINGS {
                 let (together, trace) = get_together(&table, &keys, ring);
                 assert_eq!(together, alone, "{settings:?}");
@@ -116,8 +120,7 @@ fn what_cannot_be_read_is_an_error_of_its_own_get() {
             let table = open(&path, access);
             let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
             file.set_len(made.summary.sections_offset / 2).unwrap();
-            let alone = keys.iter().map(|key| get(&table, key, MAX_SEQUENCE));
-            let alone: Answers = alone.map(|a| a.map_err(|e| e.to_string())).collect();
+            let alone = get_alone(&table, &keys);
             let lost = alone.iter().filter(|answer| answer.is_err()).count();
             assert!((10..40).contains(&lost), "{lost}");
             for ring in RINGS {
