@@ -11,6 +11,7 @@ mod indexes;
 mod ingest;
 mod keymaps;
 mod kinds;
+mod merges;
 mod ours;
 mod peers;
 pub mod phases;
@@ -209,6 +210,14 @@ pub const BENCHES: &[Experiment] = &[
         about: "run only warm scans of 100 entries of one store, for counting by external tools (docs/performance.md)",
         takes: counted::TAKES,
         run: counted::scans,
+    },
+    Experiment {
+        name: "merges",
+        about: "measure the processor time of merges, for each byte that they read",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--runs",
+        ],
+        run: merges::run,
     },
     Experiment {
         name: "indexes",

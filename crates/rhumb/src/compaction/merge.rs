@@ -2,10 +2,13 @@
 
 use super::context::Context;
 use super::retain::{Fate, KeyContext, Retain, RetainRanges, newest_for_all};
+use crate::cursor::Lends;
 use crate::entry::{
-    Ascending, Cursor, EntryKind, Piece, RangeDeletes, Sequence, hash_key, is_same, set_key,
+    Ascending, Direction, EntryKind, Fragment, MAX_SEQUENCE, Piece, RangeDeletes, Sequence,
+    hash_key, is_same, set_key,
 };
 use crate::error::Result;
+use crate::table::{PlainEntries, Reach};
 use crate::version::Table;
 
 /// How many entries are read between two checks for cancellation.
@@ -35,54 +38,44 @@ pub(super) struct Ranges {
 }
 
 /// Passes the surviving entries of `cursor`, which merges all inputs, to `emit`.
-pub(super) fn survivors(
-    context: &Context<'_>,
-    cursor: &mut impl Cursor,
-    ranges: &Ranges,
-    mut below: Below<'_>,
+pub(super) fn survivors<'a>(
+    context: &Context<'a>,
+    cursor: &mut impl Lends,
+    ranges: &'a Ranges,
+    below: Below<'a>,
     mut emit: impl FnMut(Survivor<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut retain = Retain::new(context.snapshots);
-    let mut all = Ascending::new(&ranges.all);
-    let mut kept = Ascending::new(&ranges.kept);
-    let mut key: Option<Vec<u8>> = None;
-    // Whether no version of the key was passed on yet.
-    let mut new_key = true;
-    let (mut seen, mut dropped) = (0, 0);
-    let mut fragment = None;
+    let mut fates = Fates::new(context, ranges, below);
+    let (mut unchecked, mut dropped) = (0, 0);
     cursor.seek_first()?;
     while let Some(here) = cursor.here() {
-        if key.as_deref().is_none_or(|key| !is_same(key, here.key)) {
-            let buffer = key.get_or_insert_default();
-            set_key(buffer, here.key);
-            let key_context = KeyContext {
-                bottom: !below.may_hold(buffer),
-                under_range_delete: kept.over(buffer).is_some(),
-            };
-            fragment = all.over(buffer);
-            let covering = fragment.map_or(&[][..], |fragment| &fragment.sequences);
-            retain.begin_key(covering, key_context);
-            new_key = true;
-        }
+        fates.stand_at(here.key);
         let (sequence, kind) = (here.sequence, here.kind);
         dropped += 1;
-        if let Fate::Keep(sequence) = retain.version(sequence, kind) {
+        if let Fate::Keep(sequence) = fates.retain.version(sequence, kind) {
             emit(Survivor {
                 key: here.key,
                 sequence,
                 kind,
                 value: cursor.value_bytes(),
-                new_key,
+                new_key: fates.new_key,
             })?;
-            new_key = false;
+            fates.new_key = false;
             dropped = 0;
         }
-        seen += 1;
-        if seen % ENTRIES_A_CHECK == 0 {
+        unchecked += 1;
+        if let Some(reach) = fates.reach(kind)
+            && let Some(mut plain) = cursor.lend(reach)
+        {
+            unchecked += fates.pass_plain(&mut plain, &mut emit)?;
+            cursor.take_back(plain, &fates.key);
+        }
+        if unchecked >= ENTRIES_A_CHECK {
+            unchecked = 0;
             (context.go_on)()?;
         }
         if dropped >= DROPPED_BEFORE_SKIP
-            && let Some(fragment) = fragment
+            && let Some(fragment) = fates.fragment
         {
             dropped = 0;
             let newest = newest_for_all(context.snapshots, &fragment.sequences);
@@ -95,6 +88,99 @@ pub(super) fn survivors(
         cursor.next()?;
     }
     Ok(())
+}
+
+/// What decides on the versions of the current key.
+struct Fates<'a> {
+    retain: Retain<'a>,
+    /// The range deletes of all inputs, and the ones that survive.
+    all: Ascending<'a>,
+    kept: Ascending<'a>,
+    has_ranges: bool,
+    below: Below<'a>,
+    /// The current key, once there is one.
+    key: Vec<u8>,
+    has_key: bool,
+    /// Whether no version of it was passed on yet.
+    new_key: bool,
+    /// Whether no deeper level may hold it, nor keys behind it up to a limit.
+    bottom: bool,
+    bottom_until: Option<&'a [u8]>,
+    /// The range deletes over it.
+    fragment: Option<&'a Fragment>,
+}
+
+impl<'a> Fates<'a> {
+    fn new(context: &Context<'a>, ranges: &'a Ranges, below: Below<'a>) -> Self {
+        Fates {
+            retain: Retain::new(context.snapshots),
+            all: Ascending::new(&ranges.all),
+            kept: Ascending::new(&ranges.kept),
+            has_ranges: !ranges.all.is_empty(),
+            below,
+            key: Vec::new(),
+            has_key: false,
+            new_key: true,
+            bottom: false,
+            bottom_until: None,
+            fragment: None,
+        }
+    }
+
+    /// Goes to a version of this key, which is the same as before or a larger one.
+    fn stand_at(&mut self, key: &[u8]) {
+        if self.has_key && is_same(&self.key, key) {
+            return;
+        }
+        set_key(&mut self.key, key);
+        (self.has_key, self.new_key) = (true, true);
+        let (older, until) = self.below.may_hold(&self.key);
+        (self.bottom, self.bottom_until) = (!older, until);
+        let context = KeyContext {
+            bottom: self.bottom,
+            under_range_delete: self.kept.over(&self.key).is_some(),
+        };
+        self.fragment = self.all.over(&self.key);
+        let covering = self.fragment.map_or(&[][..], |f| &f.sequences);
+        self.retain.begin_key(covering, context);
+    }
+
+    /// Which entries behind the current one may be passed without being merged, if any: no range delete may be over them.
+    fn reach(&self, kind: EntryKind) -> Option<Reach<'a>> {
+        (kind == EntryKind::Put && !self.has_ranges).then_some(Reach {
+            direction: Direction::Forward,
+            limits: [self.bottom_until, None, None],
+            visible: MAX_SEQUENCE,
+        })
+    }
+
+    /// Passes on lent entries, each of which is the newest version of another key. Returns how many there were.
+    fn pass_plain(
+        &mut self,
+        plain: &mut PlainEntries,
+        emit: &mut impl FnMut(Survivor<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        let context = KeyContext {
+            bottom: self.bottom,
+            under_range_delete: false,
+        };
+        let mut passed = 0;
+        while plain.next(&mut self.key) {
+            passed += 1;
+            self.retain.begin_key(&[], context);
+            if let Fate::Keep(sequence) = self.retain.version(plain.sequence(), EntryKind::Put) {
+                emit(Survivor {
+                    key: &self.key,
+                    sequence,
+                    kind: EntryKind::Put,
+                    value: plain.value_bytes(),
+                    new_key: true,
+                })?;
+                self.new_key = false;
+            }
+        }
+        Ok(passed)
+    }
 }
 
 /// The union of the inputs' range deletes, and the ones that survive.
@@ -146,6 +232,12 @@ impl<'a> RunBelow<'a> {
         }
         None
     }
+
+    /// The smallest key of the first table that does not end before the last queried key.
+    fn next_start(&self) -> Option<&'a [u8]> {
+        let table = self.tables.get(self.passed)?;
+        Some(&table.meta.smallest)
+    }
 }
 
 impl<'a> Below<'a> {
@@ -155,12 +247,21 @@ impl<'a> Below<'a> {
         Below::Runs(runs.map(|tables| RunBelow { tables, passed: 0 }).collect())
     }
 
-    /// Whether there may be older versions of `key`. Keys must be queried in ascending order.
-    fn may_hold(&mut self, key: &[u8]) -> bool {
+    /// Whether there may be older versions of `key`, and of all keys behind it up to a limit, which is excluded; `None`: of
+    /// all. Keys must be queried in ascending order.
+    fn may_hold(&mut self, key: &[u8]) -> (bool, Option<&'a [u8]>) {
         let Below::Runs(runs) = self else {
-            return true;
+            return (true, None);
         };
-        runs.iter_mut().any(|run| run.table_of(key).is_some())
+        let mut next: Option<&[u8]> = None;
+        for run in runs {
+            if let Some(table) = run.table_of(key) {
+                return (true, Some(&table.meta.largest));
+            }
+            let start = run.next_start();
+            next = next.into_iter().chain(start).min();
+        }
+        (false, next)
     }
 
     /// About how many values are older versions of `key`, as far as the filters of tables tell: all of them `with_all`, or

@@ -9,4 +9,5 @@ mod place;
 mod retain;
 mod shapes;
 mod store;
+mod stretches;
 mod tier;

@@ -97,6 +97,7 @@ impl<'a> Values<'a> {
             return Ok(pointer.map_or(Placed::Beside, Placed::Apart));
         }
         let apart = match entry.kind {
+            EntryKind::Put if context.table.separate_values.is_none() => None,
             EntryKind::Put => match logged(context, entry) {
                 Some(pointer) => Some(pointer),
                 None => self.written.append(entry.key, entry.value)?,

@@ -1,8 +1,10 @@
 //! A cursor over a range of user keys.
 
+use super::Lends;
 use crate::entry::{Cursor, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
+use crate::table::{PlainEntries, Reach};
 
 /// Goes over the entries of another cursor with user keys from `from` on and, if `to` is given, below it.
 pub(crate) struct ClippedCursor<'a, C> {
@@ -33,6 +35,15 @@ impl<'a, C: Cursor> ClippedCursor<'a, C> {
                 .is_some_and(|here| from <= here.key && to.is_none_or(|to| here.key < to));
         moved
     }
+}
+
+/// It lends nothing: it goes over memtables, which have nothing to lend.
+impl<C: Cursor> Lends for ClippedCursor<'_, C> {
+    fn lend(&mut self, _: Reach<'_>) -> Option<PlainEntries> {
+        None
+    }
+
+    fn take_back(&mut self, _: PlainEntries, _: &[u8]) {}
 }
 
 impl<C: Cursor> Cursor for ClippedCursor<'_, C> {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use rhumb_index::search::first_eight;
 
-use super::Source;
+use super::{Lends, Source};
 use crate::entry::{Cursor, Direction, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
@@ -16,6 +16,9 @@ mod tests;
 
 /// How many children are passed one by one before their order is searched.
 const NEAR: usize = 4;
+
+/// A child lends entries after so many in a row.
+const IN_ROW: u32 = 2;
 
 /// Goes over the entries of several cursors in their merged order, in both directions.
 ///
@@ -29,6 +32,8 @@ pub(crate) struct MergeCursor<C> {
     order: Vec<usize>,
     /// The direction in which the children other than the first have moved to their next entries.
     direction: Direction,
+    /// How many entries in a row the first child has given, up to [`IN_ROW`].
+    in_row: u32,
 }
 
 struct Child<C> {
@@ -110,6 +115,7 @@ impl<C: Cursor> MergeCursor<C> {
             order: Vec::with_capacity(children),
             children: Vec::with_capacity(children),
             direction: Direction::Forward,
+            in_row: 0,
         }
     }
 
@@ -154,7 +160,7 @@ impl<C: Cursor> MergeCursor<C> {
         direction: Direction,
         mut go: impl FnMut(usize, &mut Child<C>) -> Result<()>,
     ) -> Result<()> {
-        self.direction = direction;
+        (self.direction, self.in_row) = (direction, 0);
         self.order.clear();
         let mut order = std::mem::take(&mut self.order);
         for (number, child) in self.children.iter_mut().enumerate() {
@@ -239,9 +245,14 @@ impl<C: Cursor> MergeCursor<C> {
         }
         if !child.note() {
             self.order.remove(place);
+            self.in_row = 0;
             return Ok(());
         }
         self.resettle(place, number);
+        self.in_row = match self.order.first() {
+            Some(&first) if first == number => IN_ROW.min(self.in_row + 1),
+            _ => 0,
+        };
         Ok(())
     }
 
@@ -269,12 +280,11 @@ impl<C: Cursor> MergeCursor<C> {
     }
 }
 
-impl MergeCursor<Source> {
-    /// Lends entries of the block of the current entry, as far as they come before the current entries of all other
-    /// children; see [`TableCursor::lend`](crate::table::TableCursor::lend). The merge must move in their direction, and sets the
-    /// last limit itself. They have to
-    /// be given back, or the merge to be positioned anew, before anything else.
-    pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
+impl Lends for MergeCursor<Source> {
+    /// Entries of the block of the current entry, as far as they come before the current entries of all other children. Where
+    /// children take turns there would be few, so none are lent before one child has given some in a row. The merge sets the
+    /// last limit itself.
+    fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         if reach.direction != self.direction {
             return None;
         }
@@ -282,15 +292,16 @@ impl MergeCursor<Source> {
         let Some(&second) = self.order.get(1) else {
             return self.children.get_mut(first)?.cursor.lend(reach);
         };
+        if self.in_row < IN_ROW {
+            return None;
+        }
         let [first, second] = self.children.get_disjoint_mut([first, second]).ok()?;
         let [one, other, _] = reach.limits;
         let limits = [one, other, Some(second.cursor.here()?.key)];
         first.cursor.lend(Reach { limits, ..reach })
     }
 
-    /// Takes back what was lent, and moves to where that was left; see
-    /// [`TableCursor::take_back`](crate::table::TableCursor::take_back).
-    pub fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
+    fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
         let Some(&first) = self.order.first() else {
             return;
         };
@@ -298,6 +309,7 @@ impl MergeCursor<Source> {
             child.cursor.take_back(plain, key);
             child.note();
         }
+        self.in_row = 0;
         // Backwards it is one entry further, which other children may have reached before.
         self.resettle(0, first);
     }

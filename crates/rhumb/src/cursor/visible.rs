@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::coverage::Coverage;
-use super::{LevelCursor, MergeCursor, Source};
+use super::{Lends, LevelCursor, MergeCursor, Source};
 use crate::entry::{
     Content, Cursor, Direction, EntryKind, Pointer, Sequence, is_before, is_behind, is_same,
     set_key, successor,

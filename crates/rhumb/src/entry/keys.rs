@@ -30,7 +30,7 @@ pub(crate) fn append(to: &mut Vec<u8>, from: &[u8]) {
     }
 }
 
-/// Copies 8 to 32 bytes by whole words; returns `false`, with nothing copied, for other lengths or
+/// Copies 4 to 32 bytes by whole words; returns `false`, with nothing copied, for other lengths or
 /// if the lengths differ.
 #[inline]
 pub(crate) fn copy_words(to: &mut [u8], from: &[u8]) -> bool {
@@ -42,6 +42,7 @@ pub(crate) fn copy_words(to: &mut [u8], from: &[u8]) -> bool {
     }
     let copied = match from.len() {
         len if len != to.len() => None,
+        4..=7 => ends::<4>(to, from),
         8..=16 => ends::<8>(to, from),
         17..=32 => ends::<16>(to, from),
         _ => None,
@@ -140,7 +141,7 @@ mod tests {
             }
             let mut to = vec![0; len];
             let copied = copy_words(&mut to, from);
-            assert_eq!(copied, (8..=32).contains(&len));
+            assert_eq!(copied, (4..=32).contains(&len));
             assert_eq!(to == from, copied || len == 0);
             let mut longer = vec![0; len + 1];
             assert!(!copy_words(&mut longer, from) && longer.iter().all(|byte| *byte == 0));

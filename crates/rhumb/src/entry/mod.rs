@@ -18,7 +18,7 @@ pub(crate) use keys::{
     successor,
 };
 pub(crate) use pointer::Pointer;
-pub(crate) use range_deletes::{Ascending, Piece, RangeDeleteTree, RangeDeletes, Span};
+pub(crate) use range_deletes::{Ascending, Fragment, Piece, RangeDeleteTree, RangeDeletes, Span};
 
 /// An operation's position in the commit order, from 1; 0 marks an entry older than all operations.
 pub type Sequence = u64;

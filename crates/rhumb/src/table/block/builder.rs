@@ -11,7 +11,7 @@ use super::fence_keys::encode_fence_keys;
 use super::pointers::PointerColumns;
 use super::shape::{KeyForm, Shape, length_width};
 use super::{GROUP_ENTRIES, NO_HINT, WITH_FENCE_KEYS, WITH_POINTERS, flag};
-use crate::entry::{EntryKind, Pointer, Sequence, append};
+use crate::entry::{EntryKind, Pointer, Sequence, append, copy_words};
 use crate::table::form::bits::pack;
 
 /// The most buffer memory that is kept for the next block.
@@ -350,7 +350,7 @@ impl BlockBuilder {
         let stored = self.rows.iter().map(|row| row.sequence - base);
         pack(stored, self.shape.sequence_width(), into);
         self.encode_offsets(into);
-        (0..self.count()).for_each(|i| into.extend_from_slice(self.suffix(i)));
+        self.encode_suffixes(into);
         self.encode_values(into);
         self.encode_pointers(into);
         encode_fence_keys((self.first_key(), self.last_key()), (before, behind), into);
@@ -404,9 +404,10 @@ impl BlockBuilder {
     fn length_codes(&self) -> u8 {
         let shape = &self.shape;
         let shared = length_width(shape.shared_largest()).1;
-        let suffix = length_width(shape.suffix_largest()).1;
+        let form = shape.key_form();
+        let suffix = length_width(shape.suffix_largest(form)).1;
         let value = length_width(shape.value_largest()).1;
-        let lengths = match shape.key_form() {
+        let lengths = match form {
             KeyForm::Fixed(_) => value << 4,
             KeyForm::Whole => suffix << 2 | value << 4,
             KeyForm::Shared => shared | suffix << 2 | value << 4,
@@ -417,60 +418,87 @@ impl BlockBuilder {
         }
     }
 
-    /// How many bytes after the block prefix a key shares with the first key of its group.
-    fn shared(&self, i: usize) -> usize {
-        let with_head = self.rows.get(i).map_or(0, |row| row.with_head);
-        with_head.saturating_sub(self.shape.prefix())
+    fn encode_suffixes(&self, into: &mut Vec<u8>) {
+        let KeyForm::Fixed(len @ 1..) = self.shape.key_form() else {
+            self.suffixes().for_each(|suffix| append(into, suffix));
+            return;
+        };
+        let start = into.len();
+        into.resize(start + len * self.count(), 0);
+        let places = into
+            .get_mut(start..)
+            .unwrap_or_default()
+            .chunks_exact_mut(len);
+        for (to, suffix) in places.zip(self.suffixes()) {
+            if !copy_words(to, suffix) {
+                to.copy_from_slice(suffix);
+            }
+        }
     }
 
-    fn suffix(&self, i: usize) -> &[u8] {
-        let shared = match self.shape.key_form() {
-            KeyForm::Shared => self.shared(i),
-            _ => 0,
-        };
-        self.key(i)
-            .get(self.shape.prefix() + shared..)
-            .unwrap_or_default()
+    fn value_lengths(&self) -> impl Iterator<Item = usize> {
+        let mut start = 0;
+        self.rows.iter().map(move |row| {
+            let length = row.value_end - start;
+            start = row.value_end;
+            length
+        })
+    }
+
+    /// What is stored of each key.
+    fn suffixes(&self) -> impl Iterator<Item = &[u8]> {
+        let prefix = self.shape.prefix();
+        let shares = self.shape.key_form() == KeyForm::Shared;
+        let mut start = 0;
+        self.rows.iter().map(move |row| {
+            let key = self.keys.get(start..row.key_end).unwrap_or_default();
+            start = row.key_end;
+            let shared = if shares { row.with_head } else { 0 };
+            key.get(prefix.max(shared)..).unwrap_or_default()
+        })
     }
 
     fn encode_lengths(&self, into: &mut Vec<u8>) {
         let shape = &self.shape;
         let form = shape.key_form();
-        let mut column = |largest: usize, length: &dyn Fn(usize) -> usize| {
+        let mut column = |largest: usize, lengths: &mut dyn Iterator<Item = usize>| {
             let width = length_width(largest).0;
-            for i in 0..shape.count {
-                let bytes = (length(i) as u32).to_le_bytes();
+            for length in lengths {
+                let bytes = (length as u32).to_le_bytes();
                 into.extend_from_slice(bytes.get(..width).unwrap_or_default());
             }
         };
         if form == KeyForm::Shared {
-            column(shape.shared_largest(), &|i| self.shared(i));
+            let prefix = shape.prefix();
+            let shared = |row: &Row| row.with_head.saturating_sub(prefix);
+            column(shape.shared_largest(), &mut self.rows.iter().map(shared));
         }
         if !matches!(form, KeyForm::Fixed(_)) {
-            column(shape.suffix_largest(), &|i| self.suffix(i).len());
+            let mut lengths = self.suffixes().map(<[u8]>::len);
+            column(shape.suffix_largest(form), &mut lengths);
         }
         if shape.value_form().is_none() {
-            column(shape.value_largest(), &|i| self.value(i).len());
+            column(shape.value_largest(), &mut self.value_lengths());
         }
     }
 
     fn encode_offsets(&self, into: &mut Vec<u8>) {
         let width = self.shape.offset_width();
-        let mut column = |length: &dyn Fn(usize) -> usize| {
+        let mut column = |lengths: &mut dyn Iterator<Item = usize>| {
             let mut at = 0usize;
-            for i in 0..self.count() {
+            for (i, length) in lengths.enumerate() {
                 if i % GROUP_ENTRIES == 0 {
                     let bytes = (at as u32).to_le_bytes();
                     into.extend_from_slice(bytes.get(..width).unwrap_or_default());
                 }
-                at += length(i);
+                at += length;
             }
         };
         if !matches!(self.shape.key_form(), KeyForm::Fixed(_)) {
-            column(&|i| self.suffix(i).len());
+            column(&mut self.suffixes().map(<[u8]>::len));
         }
         if self.shape.value_form().is_none() {
-            column(&|i| self.value(i).len());
+            column(&mut self.value_lengths());
         }
     }
 

@@ -5,10 +5,6 @@ use super::{FRAME_BYTES, GROUP_ENTRIES, NewEntry};
 use crate::entry::{EntryKind, Pointer, Sequence};
 use crate::table::form::bits::{packed_bytes, width_of};
 
-/// The most bytes that an entry takes besides its key and value: a kind, three lengths, a sequence, and a
-/// sixteenth of two offsets. Once more this covers what is rounded up in a block.
-const MOST_OVERHEAD: usize = 1 + 3 * 4 + 8 + 3;
-
 /// The way in which the keys of a block are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyForm {
@@ -168,8 +164,8 @@ impl Shape {
     }
 
     /// The largest suffix length.
-    pub fn suffix_largest(&self) -> usize {
-        match self.key_form() {
+    pub fn suffix_largest(&self, form: KeyForm) -> usize {
+        match form {
             KeyForm::Shared => self.unshared_max.max(self.head_max - self.prefix()),
             _ => self.key_max - self.prefix(),
         }
@@ -218,16 +214,15 @@ impl Shape {
     }
 
     /// The bytes of all keys as stored.
-    fn stored_key_bytes(&self) -> usize {
-        match self.key_form() {
+    fn stored_key_bytes(&self, form: KeyForm) -> usize {
+        match form {
             KeyForm::Shared => self.shared_key_bytes(),
             _ => self.whole_key_bytes(),
         }
     }
 
-    fn stored_value_bytes(&self) -> usize {
-        self.value_form()
-            .map_or(self.put_bytes, |len| self.count * len)
+    fn stored_value_bytes(&self, form: Option<usize>) -> usize {
+        form.map_or(self.put_bytes, |len| self.count * len)
     }
 
     fn offset_bytes(&self, largest: usize) -> usize {
@@ -240,7 +235,8 @@ impl Shape {
 
     /// The bytes of a group offset: 2 or 4.
     pub fn offset_width(&self) -> usize {
-        self.offset_bytes(self.stored_key_bytes().max(self.stored_value_bytes()))
+        let keys = self.stored_key_bytes(self.key_form());
+        self.offset_bytes(keys.max(self.stored_value_bytes(self.value_form())))
     }
 
     /// The width of a stored sequence in bits.
@@ -260,47 +256,76 @@ impl Shape {
         FRAME_BYTES + self.prefix() + self.shared_key_bytes() + self.put_bytes + pointers
     }
 
-    /// A bound on the size of the raw form with one more entry that is known at once: as if no keys shared
-    /// anything, all lengths, offsets and sequences were stored as wide as they can be, and deletes were padded
-    /// like values.
+    /// A bound on the size of the raw form with one more entry that is known at once: as if no keys shared anything. Where
+    /// all keys, and all values, have one length it is exact but for that.
     #[inline]
     pub fn most_bytes_with(&self, entry: &NewEntry<'_>) -> usize {
-        let deletes = self.count - self.puts + usize::from(entry.kind != EntryKind::Put);
-        let padding = deletes * self.put_max.max(entry.value.len());
+        let count = self.count + 1;
+        let is_put = entry.kind == EntryKind::Put;
+        let (key, value) = (entry.key.len(), if is_put { entry.value.len() } else { 0 });
+        let kinds = match self.kinds_alike && self.kind == Some(entry.kind) {
+            true => 0,
+            false => count,
+        };
+        let offsets = count.div_ceil(GROUP_ENTRIES) * 4;
+        let column = |largest: usize| count * length_width(largest).0 + offsets;
+        // Keys of one length share only where that takes less, lengths included.
+        let keys = match self.key_min == key && self.key_max == key {
+            true => 0,
+            false => column(self.key_max.max(key)),
+        };
+        let others = count - self.puts - usize::from(is_put);
+        let longest = self.put_max.max(value);
+        let is_alike = self.put_min.min(longest) == longest && (!is_put || value == longest);
+        let values = match (is_alike, others) {
+            (true, 0) => 0,
+            (true, _) => column(longest).max(others * longest),
+            (false, _) => column(longest),
+        };
+        let range = self.sequence_max.max(entry.sequence) - self.sequence_min.min(entry.sequence);
+        let sequences = (count * width_of(range) as usize).div_ceil(8);
+        let plain = self.key_bytes + self.put_bytes + key + value + kinds + keys + values;
+        // Offsets are wider in large blocks than where it was decided whether keys share.
+        let wide = match plain > usize::from(u16::MAX) {
+            true => offsets,
+            false => 0,
+        };
         let pointers = match self.pointers.count > 0 || entry.kind == EntryKind::Pointer {
             true => self.pointers.most_bytes_with_one(self.count),
             false => 0,
         };
-        let overhead = (self.count + 2) * MOST_OVERHEAD;
-        let plain = self.key_bytes + self.put_bytes + entry.key.len() + entry.value.len();
-        FRAME_BYTES + plain + padding + overhead + pointers
+        FRAME_BYTES + plain + wide + sequences + pointers
     }
 
     /// The exact size of the raw form without its pointers.
     pub fn raw_bytes(&self) -> usize {
+        // The forms take the most of the work.
+        let (form, value) = (self.key_form(), self.value_form());
+        let (keys, values) = (self.stored_key_bytes(form), self.stored_value_bytes(value));
         let mut per_entry = if self.kinds_alike { 0 } else { 1 };
         let mut offset_columns = 0;
-        match self.key_form() {
+        match form {
             KeyForm::Fixed(_) => {}
             form => {
                 offset_columns += 1;
-                per_entry += length_width(self.suffix_largest()).0;
+                per_entry += length_width(self.suffix_largest(form)).0;
                 if form == KeyForm::Shared {
                     per_entry += length_width(self.shared_largest()).0;
                 }
             }
         }
-        if self.value_form().is_none() {
+        if value.is_none() {
             offset_columns += 1;
             per_entry += length_width(self.value_largest()).0;
         }
         let sequences = packed_bytes(self.count as u64, self.sequence_width()).unwrap_or(0);
+        let offset_width = self.offset_bytes(keys.max(values));
         FRAME_BYTES
             + self.prefix()
             + self.count * per_entry
             + sequences
-            + offset_columns * self.groups() * self.offset_width()
-            + self.stored_key_bytes()
-            + self.stored_value_bytes()
+            + offset_columns * self.groups() * offset_width
+            + keys
+            + values
     }
 }

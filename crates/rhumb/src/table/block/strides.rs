@@ -32,7 +32,7 @@ impl BlockView<'_> {
 
 impl Strides {
     /// Changes `key` from another key of the block, whose raw form is given, to that at `slot`. Returns `false`, and changes
-    /// nothing, unless the rest behind the prefix has 8 to 32 bytes.
+    /// nothing, unless the rest behind the prefix has 4 to 32 bytes.
     #[inline]
     pub fn key_into(&self, raw: &[u8], slot: usize, key: &mut [u8]) -> bool {
         let start = self.keys + slot * self.key;

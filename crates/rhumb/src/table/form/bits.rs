@@ -14,6 +14,9 @@ pub(in crate::table) fn width_of(largest: u64) -> u32 {
 
 /// Appends `numbers`, each below 2^`width`, and pads to a whole byte.
 pub(in crate::table) fn pack(numbers: impl Iterator<Item = u64>, width: u32, into: &mut Vec<u8>) {
+    if width == 0 {
+        return;
+    }
     pack_each(numbers.map(|number| (number, width)), into);
 }
 

@@ -118,6 +118,12 @@ impl PlainEntries {
         view.is_put(slot, self.visible) && !view.is_same_key(slot - 1, slot)
     }
 
+    /// The sequence of the entry.
+    #[inline]
+    pub fn sequence(&self) -> Sequence {
+        self.block.view().sequence(self.slot)
+    }
+
     /// The value of the entry.
     #[inline]
     pub fn value_bytes(&self) -> &[u8] {

@@ -227,6 +227,40 @@ mod tests {
     }
 
     #[test]
+    fn no_block_is_larger_than_the_bound_that_is_known_at_once() {
+        let mut rng = StdRng::seed_from_u64(test_seed());
+        let mut exact = 0;
+        for _ in 0..300 {
+            let mut entries = entries(&mut rng, 200);
+            if rng.random_bool(0.5) {
+                let len = entries[0].key.len();
+                entries.retain(|entry| entry.key.len() == len);
+                let puts = entries.iter_mut().filter(|e| e.kind == EntryKind::Put);
+                puts.for_each(|entry| entry.value = vec![7; 60]);
+            }
+            if rng.random_bool(0.2) {
+                let puts = entries.iter_mut().filter(|e| e.kind == EntryKind::Put);
+                puts.for_each(|entry| entry.value.resize(400 + entry.value.len(), 8));
+            }
+            let mut block = BlockBuilder::default();
+            block.set_even(rng.random_bool(0.3).then_some(5));
+            for entry in &entries {
+                let entry = entry.entry();
+                if block.count() > 0 {
+                    let most = block.shape.most_bytes_with(&entry);
+                    let bytes = block.raw_bytes_with(&entry);
+                    assert!(bytes <= most, "{bytes} {most} {:?}", block.shape);
+                    let unshared = block.shape.common * block.count();
+                    exact += usize::from(most <= bytes + unshared);
+                }
+                block.add(&entry);
+            }
+        }
+        println!("{exact} sizes are exact but for the block prefix");
+        assert!(exact > 1_000);
+    }
+
+    #[test]
     fn blocks_end_at_the_shortest_separator_of_their_last_tenth() {
         let mut rng = StdRng::seed_from_u64(test_seed());
         let mut shorter = 0;
