@@ -56,9 +56,9 @@ mod wal;
 #[doc(hidden)]
 pub use db::internals;
 pub use db::{
-    CacheStats, CompareAndSwapError, DEFAULT_KEYSPACE, Db, Explanation, Ingested, Iter, Key, Keys,
-    Keyspace, KeyspaceStats, LevelStats, OrderStats, ReadStats, RecoveryStats, ScanStats, Snapshot,
-    SortedIngest, Stats, TableWriter, Value, WriteBatch, WriteStats,
+    CacheStats, CompareAndSwapError, DEFAULT_KEYSPACE, Db, Entries, Explanation, Ingested, Iter,
+    Key, Keys, Keyspace, KeyspaceStats, LevelStats, OrderStats, ReadStats, RecoveryStats,
+    ScanStats, Snapshot, SortedIngest, Stats, TableWriter, Value, WriteBatch, WriteStats,
 };
 pub use error::{Error, Result};
 pub use options::{

@@ -1,10 +1,10 @@
 //! `rhumb scan`
 
-use std::io::Write;
+use std::io::{BufWriter, StdoutLock, Write};
 use std::ops::Bound;
 
 use clap::Args;
-use rhumb::Value;
+use rhumb::Iter;
 use serde_json::json;
 
 use crate::arguments::{self, Bounds, Bytes, InKeyspace, Store};
@@ -51,40 +51,65 @@ impl Scan {
                 keyspace.range::<Vec<u8>>((from, to))?
             }
         };
-        let limit = self.limit.unwrap_or(u64::MAX);
-        match self.reverse {
-            true => print(entries.rev(), limit, self.json),
-            false => print(entries, limit, self.json),
-        }
+        let mut printer = Printer {
+            out: output::open(),
+            left: self.limit.unwrap_or(u64::MAX),
+            json: self.json,
+        };
+        // Entries read before an error are printed too.
+        let read = match self.reverse {
+            true => printer.print_backwards(entries),
+            false => printer.print_forwards(entries),
+        };
+        output::finish(printer.out)?;
+        read
     }
 }
 
-type Entry<'db> = rhumb::Result<(rhumb::Key, Value<'db>)>;
-
-/// Prints up to `limit` entries; entries read before an error are printed too.
-fn print<'db>(
-    entries: impl Iterator<Item = Entry<'db>>,
-    limit: u64,
+struct Printer {
+    out: BufWriter<StdoutLock<'static>>,
+    /// How many more entries are printed.
+    left: u64,
     json: bool,
-) -> Result<(), Failure> {
-    let mut out = output::open();
-    for entry in entries.take(usize::try_from(limit).unwrap_or(usize::MAX)) {
-        let (key, value) = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                output::finish(out)?;
-                return Err(error.into());
+}
+
+impl Printer {
+    fn print_forwards(&mut self, mut entries: Iter<'_>) -> Result<(), Failure> {
+        while self.left > 0
+            && let Some(block) = entries.next_block()?
+        {
+            for (key, value) in block.iter() {
+                self.print(key, value)?;
             }
-        };
-        if json {
-            let (key, value) = (escape::encode(&key), escape::encode(&value));
-            writeln!(out, "{}", json!({"key": key, "value": value}))?;
-            continue;
         }
-        escape::write(&mut out, &key)?;
-        out.write_all(b"\t")?;
-        escape::write(&mut out, &value)?;
-        out.write_all(b"\n")?;
+        Ok(())
     }
-    output::finish(out)
+
+    fn print_backwards(&mut self, entries: Iter<'_>) -> Result<(), Failure> {
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        for entry in entries.rev().take(left) {
+            let (key, value) = entry?;
+            self.print(&key, &value)?;
+        }
+        Ok(())
+    }
+
+    /// Prints an entry, unless enough were printed.
+    fn print(&mut self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+        if self.left == 0 {
+            return Ok(());
+        }
+        self.left -= 1;
+        let out = &mut self.out;
+        if self.json {
+            let (key, value) = (escape::encode(key), escape::encode(value));
+            writeln!(out, "{}", json!({"key": key, "value": value}))?;
+            return Ok(());
+        }
+        escape::write(out, key)?;
+        out.write_all(b"\t")?;
+        escape::write(out, value)?;
+        out.write_all(b"\n")?;
+        Ok(())
+    }
 }

@@ -98,7 +98,22 @@ pub fn scans(criterion: &mut Criterion) {
                 || db.iter().unwrap(),
                 |iter| {
                     for _ in 0..STEPS {
-                        black_box(iter.advance().unwrap());
+                        iter.advance().unwrap();
+                        black_box((iter.key(), iter.value()));
+                    }
+                },
+                BatchSize::PerIteration,
+            );
+        });
+        group.bench_function(BenchmarkId::new("blocks", tables), |bench| {
+            bench.iter_batched_ref(
+                || db.iter().unwrap(),
+                |iter| {
+                    let mut left = STEPS as usize;
+                    while left > 0 {
+                        let block = iter.next_block().unwrap().unwrap();
+                        block.iter().take(left).for_each(|e| drop(black_box(e)));
+                        left = left.saturating_sub(block.len());
                     }
                 },
                 BatchSize::PerIteration,

@@ -98,11 +98,12 @@ impl LevelCursor {
     /// Opens the table with index `at`; the cursor becomes invalid if there is none.
     fn enter(&mut self, at: usize) -> Result<Option<&mut TableCursor>> {
         if self.at != at || self.cursor.is_none() {
-            self.leave();
+            let old = self.leave();
             self.cursor = match self.tables.all().get(at) {
                 Some(table) => {
                     let cursor = table.reader()?.cursor(self.fill_cache);
-                    Some(cursor.found_by(self.tables.slice(at)))
+                    let cursor = cursor.found_by(self.tables.slice(at));
+                    Some(cursor.with_memory_of(old))
                 }
                 None => None,
             };
@@ -111,11 +112,12 @@ impl LevelCursor {
         Ok(self.cursor.as_mut())
     }
 
-    fn leave(&mut self) {
-        if let Some(cursor) = self.cursor.take() {
-            self.left.add(cursor.trace());
-        }
+    /// Leaves the current table. Returns the cursor over it, if there was one.
+    fn leave(&mut self) -> Option<TableCursor> {
         self.at = self.tables.all().len();
+        let cursor = self.cursor.take()?;
+        self.left.add(cursor.trace());
+        Some(cursor)
     }
 
     /// If the current table has no more entries, moves to the first entry of a later table.
@@ -132,7 +134,7 @@ impl LevelCursor {
     fn settle_backward(&mut self) -> Result<()> {
         while self.cursor.as_ref().is_some_and(|c| !c.valid()) {
             let Some(before) = self.at.checked_sub(1) else {
-                self.leave();
+                drop(self.leave());
                 return Ok(());
             };
             if let Some(cursor) = self.enter(before)? {
@@ -198,7 +200,7 @@ impl Cursor for LevelCursor {
             .all()
             .partition_point(|t| &*t.meta.smallest < key);
         let Some(at) = behind.checked_sub(1) else {
-            self.leave();
+            drop(self.leave());
             return Ok(());
         };
         if let Some(cursor) = self.enter(at)? {
@@ -252,7 +254,7 @@ impl Cursor for LevelCursor {
                 hidden = 1;
             }
             let Some(at) = self.at.checked_sub(hidden) else {
-                self.leave();
+                drop(self.leave());
                 break;
             };
             if let Some(cursor) = self.enter(at)? {

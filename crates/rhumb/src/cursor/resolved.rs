@@ -8,7 +8,7 @@ use super::ahead::Ahead;
 use crate::entry::{Content, EntryKind, Pointer, is_before, is_behind};
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::table::GetTrace;
+use crate::table::{GetTrace, Rows};
 use crate::version::Levels;
 
 /// Values in value files are read one, then two, then four at a time, and so on up to so many: a scan that goes on
@@ -130,6 +130,40 @@ impl ResolvedCursor {
     #[inline]
     pub fn next_plain(&mut self) -> bool {
         !self.resolves && self.cursor.next_plain()
+    }
+
+    /// Moves over up to `most` keys that need no merge, and sets `rows` to them, maybe to none; their values are ranges
+    /// of [the values at hand](ResolvedCursor::values_at_hand).
+    pub fn next_many(&mut self, most: usize, rows: &mut Rows) {
+        match self.resolves {
+            true => rows.clear(),
+            false => self.cursor.next_many(most, rows),
+        }
+    }
+
+    /// Sets `rows` to the key shown last by a move forwards and up to `most` behind it that need no merge, up to a bound that
+    /// is to be given for the first key.
+    pub fn with_plain_behind(
+        &mut self,
+        first_to: Option<Bound<&[u8]>>,
+        most: usize,
+        rows: &mut Rows,
+    ) {
+        if self.resolves {
+            rows.clear();
+            rows.push(self.key(), (0, self.value().len()));
+            return;
+        }
+        self.cursor.with_plain_behind(first_to, most, rows);
+    }
+
+    /// What the values of entries added to rows are ranges of.
+    #[inline]
+    pub fn values_at_hand(&self) -> &[u8] {
+        match self.resolves {
+            true => self.value(),
+            false => self.cursor.values_at_hand(),
+        }
     }
 
     /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.

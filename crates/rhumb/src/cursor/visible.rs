@@ -13,7 +13,7 @@ use crate::entry::{
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
-use crate::table::{GetTrace, PlainEntries, Reach};
+use crate::table::{GetTrace, PlainEntries, Reach, Rows};
 use crate::version::{Levels, Run};
 
 /// After this many deleted keys in a row, the range delete over them is asked where it ends, and all
@@ -170,6 +170,44 @@ impl VisibleCursor {
     pub fn next_plain(&mut self) -> bool {
         let plain = self.plain.as_mut();
         plain.is_some_and(|plain| plain.next(&mut self.key))
+    }
+
+    /// Moves over up to `most` plain entries, and sets `rows` to them; their values are ranges of [the values at
+    /// hand](VisibleCursor::values_at_hand).
+    pub fn next_many(&mut self, most: usize, rows: &mut Rows) {
+        match &mut self.plain {
+            Some(plain) => plain.next_many(false, most, &mut self.key, rows),
+            None => rows.clear(),
+        }
+    }
+
+    /// Sets `rows` to the key shown last by a move forwards and up to `most` plain entries behind it. Moves to a next key look for
+    /// those; behind a first key they are looked for here, up to a bound that is to be given.
+    pub fn with_plain_behind(
+        &mut self,
+        first_to: Option<Bound<&[u8]>>,
+        most: usize,
+        rows: &mut Rows,
+    ) {
+        if let Some(to) = first_to.filter(|_| self.kind == EntryKind::Put) {
+            self.enter_plain(Direction::Forward, to);
+        }
+        match &mut self.plain {
+            Some(plain) => plain.next_many(true, most, &mut self.key, rows),
+            None => {
+                rows.clear();
+                rows.push(&self.key, (0, self.versions.value_bytes().len()));
+            }
+        }
+    }
+
+    /// What the values of entries added to rows are ranges of.
+    #[inline]
+    pub fn values_at_hand(&self) -> &[u8] {
+        match &self.plain {
+            Some(plain) => plain.bytes(),
+            None => self.versions.value_bytes(),
+        }
     }
 
     /// As [`VisibleCursor::next`], from the end of plain entries.

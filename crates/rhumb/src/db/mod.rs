@@ -24,6 +24,7 @@ pub use ingest::commit::Ingested;
 pub use ingest::sorted::SortedIngest;
 pub use ingest::writer::TableWriter;
 pub use keyspace::Keyspace;
+pub use read::entries::Entries;
 pub use read::explain::Explanation;
 pub use read::iter::Iter;
 pub use read::key::Key;

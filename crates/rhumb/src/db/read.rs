@@ -1,6 +1,7 @@
 //! The read path: views, gets, iterators, snapshots.
 
 pub(in crate::db) mod above;
+pub(in crate::db) mod entries;
 pub(in crate::db) mod explain;
 pub(in crate::db) mod iter;
 pub(in crate::db) mod key;

@@ -32,6 +32,7 @@ pub(crate) use read::load::BlockSource;
 pub(crate) use read::model::{Model, SliceRef};
 pub(crate) use read::plain::{PlainEntries, Reach};
 pub(crate) use read::reader::{OpenAs, TableReader};
+pub(crate) use read::rows::Rows;
 #[cfg(feature = "internals")]
 pub(crate) use read::stages::TimedGet;
 #[cfg(feature = "internals")]

@@ -9,6 +9,7 @@ pub(in crate::table) mod load;
 pub(in crate::table) mod model;
 pub(in crate::table) mod plain;
 pub(in crate::table) mod reader;
+pub(in crate::table) mod rows;
 pub(in crate::table) mod search;
 #[cfg(feature = "internals")]
 pub(in crate::table) mod stages;

@@ -78,7 +78,7 @@ impl<'m> Left<'m> {
     /// One random move of an end, or a seek of it, by an iterator of each type.
     fn go(&mut self, random: &mut Random, iter: &mut Iter<'_>, keys: &mut Keys<'_>) {
         let sought = key(random.below(KEYS + 20));
-        match random.below(10) {
+        match random.below(11) {
             0 => {
                 iter.seek(&sought);
                 keys.seek(&sought);
@@ -99,6 +99,7 @@ impl<'m> Left<'m> {
                 self.leave_front(expected);
             }
             7 => (0..random.below(60)).for_each(|_| self.retreat(iter, keys)),
+            8 => self.pass_block(iter, keys),
             _ => self.retreat(iter, keys),
         }
     }
@@ -118,6 +119,28 @@ impl<'m> Left<'m> {
         let (k, v) = expected.map_or((&[][..], &[][..]), |(k, v)| (k, v));
         assert_eq!((iter.key(), iter.value(), keys.key()), (k, v, k));
         self.leave_front(expected);
+    }
+
+    fn pass_block(&mut self, iter: &mut Iter<'_>, keys: &mut Keys<'_>) {
+        let block = iter.next_block().unwrap().map(|block| {
+            let entries = block.iter().map(|(k, v)| (k.to_vec(), v.to_vec()));
+            entries.collect::<Vec<_>>()
+        });
+        let Some(block) = block else {
+            assert!(self.keys().next().is_none() && !keys.advance().unwrap());
+            assert!(iter.block().is_empty());
+            return;
+        };
+        for (k, v) in &block {
+            let expected = self.keys().next();
+            assert_eq!(expected, Some((k, v)));
+            assert!(keys.advance().unwrap());
+            assert_eq!(keys.key(), k);
+            self.leave_front(expected);
+        }
+        let last = Some((iter.key(), iter.value()));
+        assert_eq!(iter.block().get(block.len() - 1), last);
+        assert_eq!(iter.block().get(block.len()), None);
     }
 
     fn leave_front(&mut self, found: Option<(&Vec<u8>, &Vec<u8>)>) {

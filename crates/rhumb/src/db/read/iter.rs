@@ -3,17 +3,25 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use super::entries::Entries;
 use super::key::Key;
 use super::keys::Keys;
 use super::value::Value;
 use super::view::View;
 use crate::cursor::{ResolvedCursor, VisibleCursor};
 use crate::db::stats::counters::ReadCounters;
-use crate::entry::{Sequence, is_before, is_behind};
+use crate::entry::{Sequence, is_before, is_behind, set_key};
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::table::GetTrace;
+use crate::table::{GetTrace, Rows};
 use crate::tune::Chooser;
+
+/// The first block of entries after a seek has at most so many, and each further one twice as many as that before it, up to a
+/// limit: what a short scan does not look at is not made for it.
+const FIRST_BLOCK_ENTRIES: usize = 16;
+const MOST_BLOCK_ENTRIES: usize = 1024;
+
+static NO_ROWS: Rows = Rows::new();
 
 /// An iterator over the keys of a range and their values, in key order; [`Iterator::rev`] and
 /// [`DoubleEndedIterator::next_back`] start from the other end. It returns what was visible when
@@ -41,6 +49,11 @@ pub struct Iter<'db> {
     seeks: u32,
     /// The entries that were shown, for the tuner.
     steps: u64,
+    /// The entries of the last [block](Iter::next_block), and `steps` then.
+    rows: Rows,
+    block_at: u64,
+    /// How many entries the next one has at most.
+    block_entries: usize,
     counters: &'db ReadCounters,
     tuner: Option<&'db Chooser>,
 }
@@ -84,7 +97,15 @@ impl End {
 
     /// Begins again at a bound.
     fn restart(&mut self, start: Bound<&[u8]>) {
-        self.start = start.map(<[u8]>::to_vec);
+        // Most bounds are keys that were sought, which need no new memory for each seek.
+        let mut buffer = match std::mem::replace(&mut self.start, Bound::Unbounded) {
+            Bound::Included(buffer) | Bound::Excluded(buffer) => buffer,
+            Bound::Unbounded => Vec::new(),
+        };
+        self.start = start.map(|key| {
+            set_key(&mut buffer, key);
+            buffer
+        });
         self.moved = false;
     }
 }
@@ -111,6 +132,9 @@ impl<'db> Iter<'db> {
             with_values: true,
             seeks: 0,
             steps: 0,
+            rows: Rows::default(),
+            block_at: 0,
+            block_entries: FIRST_BLOCK_ENTRIES,
             counters,
             tuner,
         }
@@ -170,6 +194,7 @@ impl<'db> Iter<'db> {
         });
         self.lends = false;
         self.done = self.failed;
+        self.block_entries = FIRST_BLOCK_ENTRIES;
     }
 
     /// Moves the back to `key`, forwards or backwards: the next key from the back is the last one at
@@ -197,6 +222,7 @@ impl<'db> Iter<'db> {
             true => to,
             false => Bound::Included(key),
         });
+        self.rows.clear();
         self.done = self.failed;
     }
 
@@ -230,6 +256,64 @@ impl<'db> Iter<'db> {
             return Ok(true);
         }
         self.advance_further()
+    }
+
+    /// Moves over the next keys from the front that lie in one block, where no other table has one between them; over one key
+    /// elsewhere. Returns them with their values, at first some 16 and then more at a time, or `None` if there is none. This
+    /// is the fastest way to read many entries. [`Iter::key`] and [`Iter::value`] then lend the last of them; calls of
+    /// `next_block`, `advance` and `next` may be mixed.
+    ///
+    /// ```
+    /// # fn main() -> rhumb::Result<()> {
+    /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+    /// db.put("apple", "1")?;
+    /// db.put("pear", "2")?;
+    /// let (mut all, mut fruits) = (db.iter()?, Vec::new());
+    /// while let Some(block) = all.next_block()? {
+    ///     fruits.extend(block.iter().map(|(key, _)| key.to_vec()));
+    /// }
+    /// assert_eq!(fruits, [&b"apple"[..], b"pear"]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Iter::advance`].
+    pub fn next_block(&mut self) -> Result<Option<Entries<'_>>> {
+        let most = self.block_entries;
+        self.block_entries = MOST_BLOCK_ENTRIES.min(2 * most);
+        self.rows.clear();
+        if self.lends
+            && !self.done
+            && self.front.moved
+            && self.back.cursor.is_none()
+            && let Some(front) = &mut self.front.cursor
+        {
+            front.next_many(most, &mut self.rows);
+            self.steps += self.rows.len() as u64;
+        }
+        if self.rows.len() == 0 {
+            let is_first = !self.front.moved;
+            if !self.advance()? {
+                return Ok(None);
+            }
+            if let Some(front) = &mut self.front.cursor {
+                // The other end may come nearer before the next step.
+                let to = self.back.bound();
+                front.with_plain_behind(is_first.then_some(to), most - 1, &mut self.rows);
+                self.steps += self.rows.len() as u64 - 1;
+            }
+        }
+        self.block_at = self.steps;
+        Ok(Some(self.block()))
+    }
+
+    /// What the last [`Iter::next_block`] returned; no entries if the iterator has moved since.
+    #[inline]
+    pub fn block(&self) -> Entries<'_> {
+        match self.lent().filter(|_| self.block_at == self.steps) {
+            Some(front) => Entries::new(&self.rows, front.values_at_hand()),
+            None => Entries::new(&NO_ROWS, &[]),
+        }
     }
 
     /// As [`Iter::advance`], where a step takes more than a look at the next entry of a block.

@@ -43,10 +43,56 @@ impl Strides {
         }
     }
 
+    /// The length of each key.
+    pub fn key_len(&self) -> usize {
+        self.prefix + self.key
+    }
+
+    /// Writes the keys from slot `first` on, one behind the other, over `keys`.
+    pub fn keys_into(&self, raw: &[u8], first: usize, keys: &mut [u8]) {
+        let Some(prefix) = raw.get(HEADER_BYTES..HEADER_BYTES + self.prefix) else {
+            return;
+        };
+        if self.key == 0 {
+            let all = keys.chunks_exact_mut(self.prefix.max(1));
+            all.for_each(|to| to.copy_from_slice(prefix));
+            return;
+        }
+        let start = self.keys + first * self.key;
+        let from = raw.get(start..).unwrap_or_default();
+        let mut rests = from.chunks_exact(self.key);
+        let Some((first, others)) = keys.split_at_mut_checked(self.key_len()) else {
+            return;
+        };
+        let key_of = |to: &mut [u8], rest: &[u8]| {
+            let (_, end) = to.split_at_mut(self.prefix);
+            if !copy_words(end, rest) {
+                end.copy_from_slice(rest);
+            }
+        };
+        if let (Some(start), Some(rest)) = (first.get_mut(..self.prefix), rests.next()) {
+            start.copy_from_slice(prefix);
+            key_of(first, rest);
+        }
+        // The other keys begin like the first one: short keys are copied whole, which takes a few words.
+        for (to, rest) in others.chunks_exact_mut(self.key_len()).zip(rests) {
+            if !copy_words(to, first) {
+                to.copy_from_slice(first);
+            }
+            key_of(to, rest);
+        }
+    }
+
     /// The value at `slot`, an entry that has one.
     #[inline]
     pub fn value<'r>(&self, raw: &'r [u8], slot: usize) -> &'r [u8] {
-        let start = self.values + slot * self.value;
-        raw.get(start..start + self.value).unwrap_or_default()
+        let (start, len) = self.value_place(slot);
+        raw.get(start..start + len).unwrap_or_default()
+    }
+
+    /// Where that value starts, and its length.
+    #[inline]
+    pub fn value_place(&self, slot: usize) -> (usize, usize) {
+        (self.values + slot * self.value, self.value)
     }
 }

@@ -63,6 +63,14 @@ impl TableCursor {
         self
     }
 
+    /// Keeps the key in the memory of another cursor, so that a walk from table to table asks for none.
+    pub fn with_memory_of(mut self, other: Option<TableCursor>) -> Self {
+        if let Some(other) = other {
+            self.key = other.key;
+        }
+        self
+    }
+
     /// The number of the block of the current entry.
     pub fn block(&self) -> Option<u64> {
         self.here.as_ref().map(|block| block.number)

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::cursor::TableCursor;
 use super::load::LoadedBlock;
+use super::rows::{Even, Rows};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
 use crate::entry::{Direction, MAX_SEQUENCE, Sequence, set_key};
@@ -74,6 +75,71 @@ impl PlainEntries {
     #[inline(never)]
     fn next_key(&mut self, key: &mut Vec<u8>) {
         (self.block.view()).next_key(self.slot, &mut self.walk, key);
+    }
+
+    /// Moves over up to `most` entries forwards, and sets `rows` to them, with the entry shown last in front if
+    /// `with_current`; their values are ranges of [the block](PlainEntries::bytes). Moves `key` as [`PlainEntries::next`] does.
+    pub fn next_many(
+        &mut self,
+        with_current: bool,
+        most: usize,
+        key: &mut Vec<u8>,
+        rows: &mut Rows,
+    ) {
+        let Some(strides) = self.strides else {
+            rows.clear();
+            if with_current {
+                rows.push(key, self.value_place());
+            }
+            for _ in 0..most {
+                if !self.next(key) {
+                    break;
+                }
+                rows.push(key, self.value_place());
+            }
+            return;
+        };
+        let first = self.slot + usize::from(!with_current);
+        let count = self.step_over(most) + usize::from(with_current);
+        let (values, value) = strides.value_place(first);
+        let keys = rows.set_even(Even {
+            count,
+            key: strides.key_len(),
+            values,
+            value,
+        });
+        strides.keys_into(&self.block.bytes, first, keys);
+        if let Some((last, _)) = rows.get(count.wrapping_sub(1), &self.block.bytes) {
+            set_key(key, last);
+        }
+    }
+
+    /// Moves over up to `most` entries forwards. Returns over how many.
+    fn step_over(&mut self, most: usize) -> usize {
+        let mut left = most;
+        while left > 0 && (self.slot + 1 < self.known || self.look_forward()) {
+            let known = self.known.saturating_sub(self.slot + 1).min(left);
+            #[cfg(test)]
+            (0..known).for_each(|_| count_visit());
+            self.slot += known;
+            left -= known;
+        }
+        most - left
+    }
+
+    /// Where the value of the entry starts in [the block](PlainEntries::bytes), and its length.
+    #[inline]
+    pub fn value_place(&self) -> (usize, usize) {
+        match &self.strides {
+            Some(strides) => strides.value_place(self.slot),
+            None => self.block.value_place(self.slot, self.walk.as_ref()),
+        }
+    }
+
+    /// The raw form of the block.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.block.bytes
     }
 
     /// Moves to the next entry backwards, and sets `key` to its key. Returns `false`, and stays, at the end.
