@@ -68,17 +68,37 @@ const fn other(class: &'static str, shape: Shape) -> Style {
     Style { class, shape }
 }
 
+/// Stores that look the same in every chart, whichever of them it has: each has the style of its place among those above.
+const STORES: [&str; 8] = [
+    "rhumb",
+    "doblix",
+    "rocksdb",
+    "bourbon",
+    "tridentkv",
+    "rhumb-small",
+    "lmdb",
+    "rocksdb-like",
+];
+
 /// The styles of names, in their order; equal names have equal styles.
 pub fn styles(names: &[&str]) -> Vec<Style> {
-    let mut unknown: Vec<&str> = Vec::new();
+    let store = |name: &str| STORES.iter().position(|store| *store == name);
+    let stores: Vec<usize> = names.iter().filter_map(|name| store(name)).collect();
+    let mut free = (0..OTHERS.len())
+        .filter(|place| !stores.contains(place))
+        .cycle();
+    let mut unknown: Vec<(&str, usize)> = Vec::new();
     let mut styles = Vec::new();
     for name in names {
-        let known = kind(name);
-        if known.is_none() && !unknown.contains(name) {
-            unknown.push(name);
-        }
-        let place = unknown.iter().position(|other| other == name);
-        styles.push(known.unwrap_or(OTHERS[place.unwrap_or(0) % OTHERS.len()]));
+        let known = unknown.iter().find(|(other, _)| other == name);
+        let place = known.map(|(_, place)| *place).or(store(name));
+        styles.push(kind(name).unwrap_or_else(|| {
+            OTHERS[place.unwrap_or_else(|| {
+                let place = free.next().unwrap_or(0);
+                unknown.push((name, place));
+                place
+            })]
+        }));
     }
     styles
 }
@@ -171,6 +191,16 @@ mod tests {
         assert_eq!(styles[0], styles[3]);
         assert_eq!(styles[2], styles[5]);
         assert_ne!(styles[2], styles[4]);
+    }
+
+    #[test]
+    fn a_store_looks_the_same_whichever_others_there_are() {
+        let all = styles(&["doblix", "bourbon", "more", "rocksdb", "other"]);
+        let some = styles(&["doblix", "more", "rocksdb"]);
+        assert_eq!([all[0], all[3]], [some[0], some[2]]);
+        for (at, style) in all.iter().enumerate() {
+            assert!(!all[..at].contains(style));
+        }
     }
 
     #[test]
