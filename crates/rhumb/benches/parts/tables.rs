@@ -112,7 +112,9 @@ pub fn scans(criterion: &mut Criterion) {
                     let mut left = STEPS as usize;
                     while left > 0 {
                         let block = iter.next_block().unwrap().unwrap();
-                        block.iter().take(left).for_each(|e| drop(black_box(e)));
+                        for entry in block.iter().take(left) {
+                            black_box(entry);
+                        }
                         left = left.saturating_sub(block.len());
                     }
                 },

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::table::{PlainEntries, Reach};
 use crate::version::Table;
 
-/// How many entries are read between two checks for cancellation.
+/// About how many entries are read between two checks for cancellation.
 const ENTRIES_A_CHECK: u64 = 1024;
 
 /// After this many dropped entries in a row, what is under a range delete is skipped. Fewer are passed
@@ -179,8 +179,21 @@ impl<'a> Fates<'a> {
                 self.new_key = false;
             }
         }
+        #[cfg(test)]
+        PASSED_PLAIN.with(|count| count.set(count.get() + passed));
         Ok(passed)
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    static PASSED_PLAIN: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// How many entries this thread has passed without merging them.
+#[cfg(test)]
+pub(super) fn passed_plain() -> u64 {
+    PASSED_PLAIN.get()
 }
 
 /// The union of the inputs' range deletes, and the ones that survive.

@@ -4,7 +4,6 @@ use super::Lends;
 use crate::entry::{Cursor, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::table::{PlainEntries, Reach};
 
 /// Goes over the entries of another cursor with user keys from `from` on and, if `to` is given, below it.
 pub(crate) struct ClippedCursor<'a, C> {
@@ -38,13 +37,7 @@ impl<'a, C: Cursor> ClippedCursor<'a, C> {
 }
 
 /// It lends nothing: it goes over memtables, which have nothing to lend.
-impl<C: Cursor> Lends for ClippedCursor<'_, C> {
-    fn lend(&mut self, _: Reach<'_>) -> Option<PlainEntries> {
-        None
-    }
-
-    fn take_back(&mut self, _: PlainEntries, _: &[u8]) {}
-}
+impl<C: Cursor> Lends for ClippedCursor<'_, C> {}
 
 impl<C: Cursor> Cursor for ClippedCursor<'_, C> {
     #[inline]

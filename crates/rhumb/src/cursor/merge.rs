@@ -32,7 +32,7 @@ pub(crate) struct MergeCursor<C> {
     order: Vec<usize>,
     /// The direction in which the children other than the first have moved to their next entries.
     direction: Direction,
-    /// How many entries in a row the first child has given, up to [`IN_ROW`].
+    /// How many entries in a row the first child has given since it lent none that was passed, up to [`IN_ROW`].
     in_row: u32,
 }
 
@@ -305,11 +305,12 @@ impl Lends for MergeCursor<Source> {
         let Some(&first) = self.order.first() else {
             return;
         };
+        // Where none of them were passed, more entries of this child are merged before it lends again.
+        self.in_row = if plain.has_moved() { IN_ROW } else { 0 };
         if let Some(child) = self.children.get_mut(first) {
             child.cursor.take_back(plain, key);
             child.note();
         }
-        self.in_row = 0;
         // Backwards it is one entry further, which other children may have reached before.
         self.resettle(0, first);
     }

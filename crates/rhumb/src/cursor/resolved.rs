@@ -141,20 +141,14 @@ impl ResolvedCursor {
         }
     }
 
-    /// Sets `rows` to the key shown last by a move forwards and up to `most` behind it that need no merge, up to a bound that
-    /// is to be given for the first key.
-    pub fn with_plain_behind(
-        &mut self,
-        first_to: Option<Bound<&[u8]>>,
-        most: usize,
-        rows: &mut Rows,
-    ) {
+    /// Sets `rows` to the key shown last by a move forwards and up to `most` behind it that need no merge.
+    pub fn with_plain_behind(&mut self, most: usize, rows: &mut Rows) {
         if self.resolves {
             rows.clear();
             rows.push(self.key(), (0, self.value().len()));
             return;
         }
-        self.cursor.with_plain_behind(first_to, most, rows);
+        self.cursor.with_plain_behind(most, rows);
     }
 
     /// What the values of entries added to rows are ranges of.

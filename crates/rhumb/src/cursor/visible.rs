@@ -181,17 +181,8 @@ impl VisibleCursor {
         }
     }
 
-    /// Sets `rows` to the key shown last by a move forwards and up to `most` plain entries behind it. Moves to a next key look for
-    /// those; behind a first key they are looked for here, up to a bound that is to be given.
-    pub fn with_plain_behind(
-        &mut self,
-        first_to: Option<Bound<&[u8]>>,
-        most: usize,
-        rows: &mut Rows,
-    ) {
-        if let Some(to) = first_to.filter(|_| self.kind == EntryKind::Put) {
-            self.enter_plain(Direction::Forward, to);
-        }
+    /// Sets `rows` to the key shown last by a move forwards and up to `most` plain entries behind it.
+    pub fn with_plain_behind(&mut self, most: usize, rows: &mut Rows) {
         match &mut self.plain {
             Some(plain) => plain.next_many(true, most, &mut self.key, rows),
             None => {
@@ -214,13 +205,16 @@ impl VisibleCursor {
     // Not inlined: most steps are over plain entries.
     #[inline(never)]
     fn next_merged(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        // Behind plain entries others come first. A seek whose entry is the only one that is wanted asks for none.
+        if self.plain.is_none() && self.kind == EntryKind::Put {
+            self.enter_plain(Direction::Forward, to);
+            if self.next_plain() {
+                return Ok(true);
+            }
+        }
         self.leave_plain();
         self.skip_key_forward()?;
-        let shown = self.show_forward(to)?;
-        if shown && self.kind == EntryKind::Put {
-            self.enter_plain(Direction::Forward, to);
-        }
-        Ok(shown)
+        self.show_forward(to)
     }
 
     /// Goes on with the plain entries of the current block, as far as they come before a bound, all entries of other runs, and

@@ -5,7 +5,7 @@ use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::ops::Range;
 
 use crate::kit::{self, Random, case_seed, deep, small};
-use rhumb::{Db, Iter, Key, Keys, Value};
+use rhumb::{Compression, Db, Iter, Key, Keys, Partition, Value};
 
 const KEYS: u64 = 400;
 
@@ -23,13 +23,20 @@ fn open(random: &mut Random) -> Db {
     options.table.separate_values = [None, Some(4), Some(0)][random.below(3) as usize];
     // From blocks of several tens of entries to tables without levels.
     options.levels.size_ratio = 2 + random.below(8) as u32;
+    // Some stores begin their tables with units, which have no header.
+    if random.below(3) == 0 {
+        options.table.partition = Partition::Entries(2 + random.below(30) as u32);
+        options.table.compression = Compression::None;
+    }
     Db::open("store", options).unwrap()
 }
 
 /// Makes puts, deletes and range deletes, which come to tables and write buffers.
 fn write(random: &mut Random, db: &Db, model: &mut Model, writes: Range<u64>) {
+    // Of one length, in half of the stores.
+    let least = 4 * random.below(2) as usize;
     for n in writes {
-        let (at, value) = (key(random.below(KEYS)), n.to_string().into_bytes());
+        let (at, value) = (key(random.below(KEYS)), format!("{n:0least$}").into_bytes());
         match random.below(100) {
             0 => db.flush().unwrap(),
             1..4 => {
@@ -83,12 +90,14 @@ impl<'m> Left<'m> {
                 iter.seek(&sought);
                 keys.seek(&sought);
                 assert_eq!((iter.key(), iter.value()), (&[][..], &[][..]));
+                assert!(iter.block().is_empty());
                 assert_eq!(keys.key(), b"");
                 self.from = Included(sought);
             }
             1 => {
                 iter.seek_back(&sought);
                 keys.seek_back(&sought);
+                assert!(iter.block().is_empty());
                 self.to = Included(sought);
             }
             2 => (0..random.below(60)).for_each(|_| self.advance(iter, keys)),
@@ -107,6 +116,7 @@ impl<'m> Left<'m> {
     fn retreat(&mut self, iter: &mut Iter<'_>, keys: &mut Keys<'_>) {
         let expected = self.keys().next_back();
         assert_found(expected, iter.next_back(), keys.next_back());
+        assert!(expected.is_none() || iter.block().is_empty());
         if let Some((k, _)) = expected {
             self.to = Excluded(k.clone());
         }
@@ -115,6 +125,7 @@ impl<'m> Left<'m> {
     fn advance(&mut self, iter: &mut Iter<'_>, keys: &mut Keys<'_>) {
         let expected = self.keys().next();
         assert_eq!(iter.advance().unwrap(), expected.is_some());
+        assert!(iter.block().is_empty());
         assert_eq!(keys.advance().unwrap(), expected.is_some());
         let (k, v) = expected.map_or((&[][..], &[][..]), |(k, v)| (k, v));
         assert_eq!((iter.key(), iter.value(), keys.key()), (k, v, k));
@@ -198,6 +209,46 @@ fn both_ends_move_and_seek() {
                 left.go(&mut random, &mut iter, &mut keys);
             }
         }
+    }
+}
+
+/// A block has up to 16 entries at first, more behind that, and one where another table comes between.
+#[test]
+fn blocks_of_entries_grow_and_end_where_others_come_between() {
+    for entries in [5, 100] {
+        let mut options = small();
+        options.table.partition = Partition::Entries(entries);
+        options.table.compression = Compression::None;
+        let db = Db::open("store", options).unwrap();
+        for n in 0..300u32 {
+            db.put(n.to_be_bytes(), "").unwrap();
+        }
+        db.compact_range(None, None).unwrap();
+        let counts = |iter: &mut Iter<'_>| {
+            let (mut counts, mut keys) = (Vec::new(), Vec::new());
+            while let Some(block) = iter.next_block().unwrap() {
+                counts.push(block.len());
+                keys.extend(block.iter().map(|(key, _)| key.to_vec()));
+            }
+            (counts, keys)
+        };
+        let all: Vec<Vec<u8>> = (0..300u32).map(|n| n.to_be_bytes().to_vec()).collect();
+        let (merged, keys) = counts(&mut db.iter().unwrap());
+        assert_eq!(keys, all);
+        match entries {
+            5 => assert!(merged.iter().all(|count| *count <= 5) && merged.contains(&4)),
+            _ => assert!(
+                merged.starts_with(&[1, 16]) && merged.contains(&32),
+                "{merged:?}"
+            ),
+        }
+        // Every third key is in the write buffer too.
+        for n in (0..300u32).step_by(3) {
+            db.put(n.to_be_bytes(), "").unwrap();
+        }
+        let (apart, keys) = counts(&mut db.iter().unwrap());
+        assert_eq!(keys, all);
+        assert!(apart.iter().all(|count| *count == 1));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::memory::Pinned;
 use crate::table::{GetTrace, Rows};
 use crate::tune::Chooser;
 
-/// The first block of entries after a seek has at most so many, and each further one twice as many as that before it, up to a
+/// The first block of entries after a seek has at most so many, and those behind a full one twice as many as that, up to a
 /// limit: what a short scan does not look at is not made for it.
 const FIRST_BLOCK_ENTRIES: usize = 16;
 const MOST_BLOCK_ENTRIES: usize = 1024;
@@ -132,7 +132,7 @@ impl<'db> Iter<'db> {
             with_values: true,
             seeks: 0,
             steps: 0,
-            rows: Rows::default(),
+            rows: Rows::new(),
             block_at: 0,
             block_entries: FIRST_BLOCK_ENTRIES,
             counters,
@@ -258,8 +258,9 @@ impl<'db> Iter<'db> {
         self.advance_further()
     }
 
-    /// Moves over the next keys from the front that lie in one block, where no other table has one between them; over one key
-    /// elsewhere. Returns them with their values, at first some 16 and then more at a time, or `None` if there is none. This
+    /// Moves over the next keys from the front that lie in one block, where no other table, write buffer or range delete comes
+    /// between them; over one key elsewhere, and in keyspaces with value files. Returns them with their values, at first
+    /// up to 16 and then more at a time, or `None` if there is none. This
     /// is the fastest way to read many entries. [`Iter::key`] and [`Iter::value`] then lend the last of them; calls of
     /// `next_block`, `advance` and `next` may be mixed.
     ///
@@ -280,7 +281,6 @@ impl<'db> Iter<'db> {
     /// As [`Iter::advance`].
     pub fn next_block(&mut self) -> Result<Option<Entries<'_>>> {
         let most = self.block_entries;
-        self.block_entries = MOST_BLOCK_ENTRIES.min(2 * most);
         self.rows.clear();
         if self.lends
             && !self.done
@@ -292,22 +292,22 @@ impl<'db> Iter<'db> {
             self.steps += self.rows.len() as u64;
         }
         if self.rows.len() == 0 {
-            let is_first = !self.front.moved;
             if !self.advance()? {
                 return Ok(None);
             }
             if let Some(front) = &mut self.front.cursor {
-                // The other end may come nearer before the next step.
-                let to = self.back.bound();
-                front.with_plain_behind(is_first.then_some(to), most - 1, &mut self.rows);
+                front.with_plain_behind(most - 1, &mut self.rows);
                 self.steps += self.rows.len() as u64 - 1;
             }
+        }
+        if self.rows.len() == most {
+            self.block_entries = MOST_BLOCK_ENTRIES.min(2 * most);
         }
         self.block_at = self.steps;
         Ok(Some(self.block()))
     }
 
-    /// What the last [`Iter::next_block`] returned; no entries if the iterator has moved since.
+    /// What the last [`Iter::next_block`] returned; no entries if an end has moved since, or was moved by a seek.
     #[inline]
     pub fn block(&self) -> Entries<'_> {
         match self.lent().filter(|_| self.block_at == self.steps) {

@@ -279,6 +279,7 @@ impl Shape {
         let is_alike = self.put_min.min(longest) == longest && (!is_put || value == longest);
         let values = match (is_alike, others) {
             (true, 0) => 0,
+            (true, _) if longest == 0 => 0,
             (true, _) => column(longest).max(others * longest),
             (false, _) => column(longest),
         };

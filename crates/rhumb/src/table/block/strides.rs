@@ -50,36 +50,34 @@ impl Strides {
 
     /// Writes the keys from slot `first` on, one behind the other, over `keys`.
     pub fn keys_into(&self, raw: &[u8], first: usize, keys: &mut [u8]) {
-        let Some(prefix) = raw.get(HEADER_BYTES..HEADER_BYTES + self.prefix) else {
+        // A unit has no header, and may be shorter than one.
+        let prefix = match self.prefix {
+            0 => &[],
+            len => raw
+                .get(HEADER_BYTES..HEADER_BYTES + len)
+                .unwrap_or_default(),
+        };
+        let from = raw.get(self.keys + first * self.key..).unwrap_or_default();
+        let Some((head, others)) = keys.split_at_mut_checked(self.key_len().max(1)) else {
             return;
         };
-        if self.key == 0 {
-            let all = keys.chunks_exact_mut(self.prefix.max(1));
-            all.for_each(|to| to.copy_from_slice(prefix));
-            return;
-        }
-        let start = self.keys + first * self.key;
-        let from = raw.get(start..).unwrap_or_default();
-        let mut rests = from.chunks_exact(self.key);
-        let Some((first, others)) = keys.split_at_mut_checked(self.key_len()) else {
+        let (start, end) = head.split_at_mut(self.prefix);
+        let Some(rest) = from.get(..self.key).filter(|_| start.len() == prefix.len()) else {
             return;
         };
-        let key_of = |to: &mut [u8], rest: &[u8]| {
+        start.copy_from_slice(prefix);
+        end.copy_from_slice(rest);
+        // The other keys begin like the first one: short keys are copied whole, which takes a few words.
+        let rests = from.get(self.key..).unwrap_or_default();
+        let rests = rests.chunks(self.key.max(1));
+        for (to, rest) in others.chunks_exact_mut(head.len()).zip(rests) {
+            if !copy_words(to, head) {
+                to.copy_from_slice(head);
+            }
             let (_, end) = to.split_at_mut(self.prefix);
-            if !copy_words(end, rest) {
+            if !copy_words(end, rest) && end.len() == rest.len() {
                 end.copy_from_slice(rest);
             }
-        };
-        if let (Some(start), Some(rest)) = (first.get_mut(..self.prefix), rests.next()) {
-            start.copy_from_slice(prefix);
-            key_of(first, rest);
-        }
-        // The other keys begin like the first one: short keys are copied whole, which takes a few words.
-        for (to, rest) in others.chunks_exact_mut(self.key_len()).zip(rests) {
-            if !copy_words(to, first) {
-                to.copy_from_slice(first);
-            }
-            key_of(to, rest);
         }
     }
 
@@ -94,5 +92,104 @@ impl Strides {
     #[inline]
     pub fn value_place(&self, slot: usize) -> (usize, usize) {
         (self.values + slot * self.value, self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::EntryKind;
+    use crate::table::block::{BlockBuilder, BlockLayout, NewEntry};
+    use crate::table::form::units::UnitShape;
+
+    /// Up to 20 keys of `len` bytes, of which the first `shared` are alike.
+    fn keys(len: usize, shared: usize) -> Vec<Vec<u8>> {
+        let rest = len - shared;
+        let count = if rest == 0 { 1 } else { 20 };
+        let key = |n: u8| {
+            [
+                vec![b'k'; shared],
+                vec![n; rest.min(2)],
+                vec![b'e'; rest - rest.min(2)],
+            ]
+        };
+        (1..=count).map(|n| key(n).concat()).collect()
+    }
+
+    fn built(keys: &[Vec<u8>], value: usize) -> BlockBuilder {
+        let mut block = BlockBuilder::default();
+        for key in keys {
+            let entry = NewEntry {
+                key,
+                sequence: 0,
+                kind: EntryKind::Put,
+                value: &vec![7; value],
+                new_key: true,
+            };
+            assert!(block.push_within(&entry, usize::MAX));
+        }
+        block
+    }
+
+    /// Compares the keys from each slot on with those read one by one.
+    fn check(raw: &[u8], layout: &BlockLayout, expected: &[Vec<u8>]) {
+        let view = BlockView::new(raw, layout);
+        let Some(strides) = view.strides() else {
+            return;
+        };
+        for (first, key) in expected.iter().enumerate() {
+            assert_eq!(strides.key_len(), key.len());
+            for count in 0..=expected.len() - first {
+                let mut found = vec![0xaa; count * key.len()];
+                strides.keys_into(raw, first, &mut found);
+                assert_eq!(found, expected[first..first + count].concat());
+            }
+        }
+    }
+
+    #[test]
+    fn keys_at_equal_distances_are_those_of_the_block() {
+        let mut strided = 0;
+        for len in 0..=40 {
+            for shared in [0, 1, 3, 9, 20].into_iter().filter(|shared| *shared <= len) {
+                let keys = keys(len, shared);
+                for value in [0, 1, 8, 100] {
+                    let mut block = built(&keys, value);
+                    let mut raw = Vec::new();
+                    block.encode(None, None, &mut raw);
+                    let layout = BlockLayout::parse(&raw).unwrap();
+                    strided += usize::from(BlockView::new(&raw, &layout).strides().is_some());
+                    check(&raw, &layout, &keys);
+                }
+            }
+        }
+        assert!(strided > 300, "{strided}");
+    }
+
+    /// Units have no header, and those of small entries are shorter than one.
+    #[test]
+    fn keys_of_units_are_found_without_a_header() {
+        for (len, value, width) in [
+            (1, 0, 0),
+            (4, 0, 0),
+            (4, 1, 0),
+            (3, 0, 2),
+            (8, 8, 0),
+            (33, 1, 8),
+        ] {
+            let keys = keys(len, 0);
+            for count in 1..=keys.len() {
+                let mut raw = Vec::new();
+                built(&keys[..count], value).encode_unit(width, &mut raw);
+                let shape = UnitShape {
+                    key: len as u32,
+                    value: value as u32,
+                    width,
+                };
+                let layout = BlockLayout::of_unit(shape, raw.len());
+                assert!(BlockView::new(&raw, &layout).strides().is_some());
+                check(&raw, &layout, &keys[..count]);
+            }
+        }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct PlainEntries {
     direction: Direction,
     /// The entry shown last; backwards, before the first step, the one behind the first entry that is lent.
     slot: usize,
+    /// The same when they were lent.
+    lent_at: usize,
     /// Where keys and values lie, if they do at equal distances.
     strides: Option<Strides>,
     /// Where a walk over keys of different lengths is.
@@ -184,6 +186,11 @@ impl PlainEntries {
         view.is_put(slot, self.visible) && !view.is_same_key(slot - 1, slot)
     }
 
+    /// Whether any entry was passed.
+    pub fn has_moved(&self) -> bool {
+        self.slot != self.lent_at
+    }
+
     /// The sequence of the entry.
     #[inline]
     pub fn sequence(&self) -> Sequence {
@@ -230,6 +237,7 @@ impl TableCursor {
         Some(PlainEntries {
             direction,
             slot,
+            lent_at: slot,
             strides: view.strides(),
             walk: self.walk.take(),
             known: match view.are_all_puts(visible) {
