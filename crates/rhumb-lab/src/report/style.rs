@@ -88,19 +88,20 @@ pub fn styles(names: &[&str]) -> Vec<Style> {
         .filter(|place| !stores.contains(place))
         .cycle();
     let mut unknown: Vec<(&str, usize)> = Vec::new();
-    let mut styles = Vec::new();
-    for name in names {
-        let known = unknown.iter().find(|(other, _)| other == name);
-        let place = known.map(|(_, place)| *place).or(store(name));
-        styles.push(kind(name).unwrap_or_else(|| {
-            OTHERS[place.unwrap_or_else(|| {
-                let place = free.next().unwrap_or(0);
-                unknown.push((name, place));
-                place
-            })]
-        }));
-    }
-    styles
+    let mut place_of = |name| {
+        let known = unknown.iter().find(|(other, _)| *other == name);
+        if let Some(place) = store(name).or(known.map(|(_, place)| *place)) {
+            return place;
+        }
+        let place = free.next().unwrap_or(0);
+        unknown.push((name, place));
+        place
+    };
+    names
+        .iter()
+        .copied()
+        .map(|name| kind(name).unwrap_or_else(|| OTHERS[place_of(name)]))
+        .collect()
 }
 
 /// Whether a name is that of an index kind, which has a style of its own.

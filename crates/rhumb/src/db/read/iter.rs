@@ -245,10 +245,7 @@ impl<'db> Iter<'db> {
     /// If a file cannot be read or is damaged; the iterator ends then.
     #[inline]
     pub fn advance(&mut self) -> Result<bool> {
-        if self.lends
-            && !self.done
-            && self.front.moved
-            && self.back.cursor.is_none()
+        if self.goes_on_alone()
             && let Some(front) = &mut self.front.cursor
             && front.next_plain()
         {
@@ -282,10 +279,7 @@ impl<'db> Iter<'db> {
     pub fn next_block(&mut self) -> Result<Option<Entries<'_>>> {
         let most = self.block_entries;
         self.rows.clear();
-        if self.lends
-            && !self.done
-            && self.front.moved
-            && self.back.cursor.is_none()
+        if self.goes_on_alone()
             && let Some(front) = &mut self.front.cursor
         {
             front.next_many(most, &mut self.rows);
@@ -314,6 +308,12 @@ impl<'db> Iter<'db> {
             Some(front) => Entries::new(&self.rows, front.values_at_hand()),
             None => Entries::new(&NO_ROWS, &[]),
         }
+    }
+
+    /// Whether the front stands on a key behind which it may go on without a look at the other end.
+    #[inline]
+    fn goes_on_alone(&self) -> bool {
+        self.lends && !self.done && self.front.moved && self.back.cursor.is_none()
     }
 
     /// As [`Iter::advance`], where a step takes more than a look at the next entry of a block.

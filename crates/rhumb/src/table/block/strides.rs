@@ -81,14 +81,7 @@ impl Strides {
         }
     }
 
-    /// The value at `slot`, an entry that has one.
-    #[inline]
-    pub fn value<'r>(&self, raw: &'r [u8], slot: usize) -> &'r [u8] {
-        let (start, len) = self.value_place(slot);
-        raw.get(start..start + len).unwrap_or_default()
-    }
-
-    /// Where that value starts, and its length.
+    /// Where the value at `slot`, an entry that has one, starts in the raw form, and its length.
     #[inline]
     pub fn value_place(&self, slot: usize) -> (usize, usize) {
         (self.values + slot * self.value, self.value)

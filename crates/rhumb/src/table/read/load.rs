@@ -96,12 +96,6 @@ impl LoadedBlock {
         slot == view.count() && view.ends_above(key)
     }
 
-    /// Where the value at `slot` starts, and its length, given where a walk is; zeros for a delete and a pointer.
-    #[inline]
-    pub fn value_place(&self, slot: usize, walk: Option<&Walk>) -> (usize, usize) {
-        self.view().value_near(slot, walk)
-    }
-
     /// The value at `slot`, given where a walk is; empty for a delete and a pointer.
     #[inline]
     pub fn value_bytes(&self, slot: usize, walk: Option<&Walk>) -> &[u8] {

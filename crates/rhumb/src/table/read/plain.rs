@@ -134,7 +134,7 @@ impl PlainEntries {
     pub fn value_place(&self) -> (usize, usize) {
         match &self.strides {
             Some(strides) => strides.value_place(self.slot),
-            None => self.block.value_place(self.slot, self.walk.as_ref()),
+            None => (self.block.view()).value_near(self.slot, self.walk.as_ref()),
         }
     }
 
@@ -200,10 +200,8 @@ impl PlainEntries {
     /// The value of the entry.
     #[inline]
     pub fn value_bytes(&self) -> &[u8] {
-        match &self.strides {
-            Some(strides) => strides.value(&self.block.bytes, self.slot),
-            None => self.block.value_bytes(self.slot, self.walk.as_ref()),
-        }
+        let (start, len) = self.value_place();
+        self.bytes().get(start..start + len).unwrap_or_default()
     }
 
     /// The value of the entry, pinned.
