@@ -194,6 +194,12 @@ impl Cursor for LevelCursor {
         self.settle_forward()
     }
 
+    fn approach(&mut self, key: &[u8]) {
+        if let Ok(Some(cursor)) = self.enter(self.tables.ending_before(key)) {
+            cursor.approach(key);
+        }
+    }
+
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         let behind = self
             .tables

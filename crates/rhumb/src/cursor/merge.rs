@@ -343,12 +343,22 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        self.approach(key);
         self.place(Direction::Forward, |_, child| {
             child.cursor.seek(key, sequence)
         })
     }
 
+    fn approach(&mut self, key: &[u8]) {
+        // A single one would not wait for less.
+        if self.children.len() > 1 {
+            let children = self.children.iter_mut();
+            children.for_each(|child| child.cursor.approach(key));
+        }
+    }
+
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        self.approach(key);
         self.place(Direction::Backward, |_, child| {
             child.cursor.seek_before(key)
         })

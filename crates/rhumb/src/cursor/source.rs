@@ -90,6 +90,10 @@ impl Cursor for Source {
         each!(self, cursor => cursor.seek_before(key))
     }
 
+    fn approach(&mut self, key: &[u8]) {
+        each!(self, cursor => cursor.approach(key));
+    }
+
     #[inline]
     fn next(&mut self) -> Result<()> {
         each!(self, cursor => cursor.next())

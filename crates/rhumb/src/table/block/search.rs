@@ -36,6 +36,17 @@ struct Target<'k> {
     sequence: Sequence,
 }
 
+impl<'k> Target<'k> {
+    #[inline]
+    fn of(rest: &'k [u8], sequence: Sequence) -> Self {
+        Target {
+            rest,
+            head: first_eight(rest),
+            sequence,
+        }
+    }
+}
+
 impl BlockView<'_> {
     /// The first slot at or after `(key, sequence)` in the order of the table, or the number of
     /// entries.
@@ -63,13 +74,10 @@ impl BlockView<'_> {
             let is_before = key < prefix;
             return (if is_before { 0 } else { self.count() }, false);
         };
-        let target = Target {
-            rest,
-            head: first_eight(rest),
-            sequence,
-        };
+        let target = Target::of(rest, sequence);
         if self.layout.fixed_keys {
-            return (self.lower_bound_in_row(&target, expected), false);
+            let slot = self.lower_bound_in_row(&target, expected);
+            return (slot, Row::of(*self).has_key(slot, &target));
         }
         // Whether the first key of a group is before the target.
         let before = |group: usize| {
@@ -157,15 +165,8 @@ impl BlockView<'_> {
         if !self.layout.fixed_keys {
             return self.compare(slot, key) == Ordering::Equal;
         }
-        let len = self.layout.suffix.alike();
-        match strip(self.prefix(), key) {
-            Some(rest) if rest.len() == len && slot < self.count() => {
-                let row = Row::of(*self);
-                row.head(slot) == first_eight(rest)
-                    && row.compare_whole(slot, rest) == Ordering::Equal
-            }
-            _ => false,
-        }
+        let target = strip(self.prefix(), key).map(|rest| Target::of(rest, 0));
+        target.is_some_and(|target| Row::of(*self).has_key(slot, &target))
     }
 
     /// Whether the entry at `slot`, whose key compares as `order` with the target's, is before the
@@ -288,9 +289,23 @@ impl<'a> Row<'a> {
     /// Whether the entry at `slot` is before the target.
     #[inline]
     fn is_before(&self, slot: usize, target: &Target<'_>) -> bool {
-        let order = self.head(slot).cmp(&target.head);
-        let order = order.then_with(|| self.compare_whole(slot, target.rest));
+        let head = self.head(slot);
+        head < target.head || (head == target.head && self.is_before_of_head(slot, target))
+    }
+
+    /// The same for an entry whose key has the same first eight bytes.
+    #[inline]
+    fn is_before_of_head(&self, slot: usize, target: &Target<'_>) -> bool {
+        let order = self.compare_whole(slot, target.rest);
         self.view.is_before(order, slot, target.sequence)
+    }
+
+    /// Whether the entry at `slot` has the key of the target; not if there is no such entry.
+    #[inline]
+    fn has_key(&self, slot: usize, target: &Target<'_>) -> bool {
+        slot < self.view.count()
+            && self.head(slot) == target.head
+            && self.compare_whole(slot, target.rest) == Ordering::Equal
     }
 
     /// Compares the key at `slot` with one that has the same first eight bytes.
@@ -308,6 +323,8 @@ impl<'a> Row<'a> {
     #[inline]
     fn lower_bound(&self, near: Range<usize>, target: &Target<'_>) -> usize {
         let head = |slot| self.head(slot);
-        first_not_by_number(near, target.head, head, |slot| self.is_before(slot, target))
+        first_not_by_number(near, target.head, head, |slot| {
+            self.is_before_of_head(slot, target)
+        })
     }
 }

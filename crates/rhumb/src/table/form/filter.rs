@@ -2,6 +2,8 @@
 //!
 //! F. Putze, P. Sanders, J. Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", section 3.
 
+use std::array;
+
 use rhumb_index::search::prefetch;
 
 use super::bits::word;
@@ -12,6 +14,7 @@ const HASH_XXH3_64: u8 = 1;
 const WHOLE_KEY: u8 = 1;
 const HEADER_BYTES: usize = 8;
 const BLOCK_BYTES: usize = 64;
+const BLOCK_WORDS: usize = BLOCK_BYTES / size_of::<u64>();
 const MAX_PROBES: u8 = 32;
 
 /// For all filters; computed once a get.
@@ -31,10 +34,25 @@ fn block_of(hash: u64, blocks: u32) -> usize {
     (((hash >> 32) * u64::from(blocks)) >> 32) as usize
 }
 
-/// One filter block, aligned to a cache line.
+/// One filter block, aligned to a cache line: in words, of which a bit is tested by one instruction.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-struct Line([u8; BLOCK_BYTES]);
+struct Line([u64; BLOCK_WORDS]);
+
+impl Line {
+    fn of(bytes: &[u8; BLOCK_BYTES]) -> Line {
+        Line(array::from_fn(|at| {
+            u64::from_le_bytes(word(bytes, at * size_of::<u64>()))
+        }))
+    }
+
+    /// Whether a bit is set, of `BLOCK_BYTES` times eight.
+    #[inline]
+    fn has(&self, bit: usize) -> bool {
+        const BITS: usize = u64::BITS as usize;
+        (self.0[bit / BITS % BLOCK_WORDS] >> (bit % BITS)) & 1 == 1
+    }
+}
 
 /// A filter in its byte form.
 #[derive(Debug)]
@@ -105,7 +123,7 @@ impl Filter {
         }
         let (lines, _) = bytes.get(HEADER_BYTES..).unwrap_or_default().as_chunks();
         Ok(Some(Filter {
-            lines: lines.iter().map(|line| Line(*line)).collect(),
+            lines: lines.iter().map(Line::of).collect(),
             probes,
         }))
     }
@@ -113,10 +131,8 @@ impl Filter {
     /// Whether a key with this hash may be in the table; `false` means that it is not.
     #[inline]
     pub fn may_contain(&self, hash: u64) -> bool {
-        let Some(Line(block)) = self.line(hash) else {
-            return true;
-        };
-        bits(hash, self.probes).all(|bit| (block[bit / 8 % BLOCK_BYTES] >> (bit % 8)) & 1 == 1)
+        let line = self.line(hash);
+        line.is_none_or(|line| bits(hash, self.probes).all(|bit| line.has(bit)))
     }
 
     /// About the share of keys that are not in the table, and may be as [`Filter::may_contain`] says: with 0.6 probes
@@ -133,8 +149,8 @@ impl Filter {
     /// Prefetches the cache line with the bits of this hash.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
-        if let Some(Line(block)) = self.line(hash) {
-            prefetch(block, 0..1);
+        if let Some(Line(words)) = self.line(hash) {
+            prefetch(words, 0..1);
         }
     }
 

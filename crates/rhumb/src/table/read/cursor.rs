@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::load::{BlockSource, LoadedBlock};
 use super::model::{Slice, SliceRef};
 use super::reader::TableReader;
+use super::search::Expected;
 use super::trace::{GetTrace, NumberCache};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
@@ -21,6 +22,8 @@ pub(crate) struct TableCursor {
     /// The table's slice of a model over several tables.
     slice: Option<Slice>,
     pub(in crate::table) source: BlockSource,
+    /// Where the index expects the key that was [approached](Cursor::approach) last, until the next search.
+    expected: Option<Expected>,
     /// The block of the current entry.
     pub(super) here: Option<LoadedBlock>,
     /// Pins for the values of its entries.
@@ -44,6 +47,7 @@ impl TableReader {
             table: Arc::clone(self),
             slice: None,
             source: BlockSource::new(fill_cache),
+            expected: None,
             here: None,
             pins: Pins::default(),
             slot: 0,
@@ -171,14 +175,23 @@ impl TableCursor {
     fn find(&mut self, key: &[u8], sequence: Sequence) -> Result<Option<(LoadedBlock, usize)>> {
         self.leave();
         self.source.stop_forward();
-        let mut numbers = NumberCache::default();
-        self.table.lower_bound(
-            key,
-            sequence,
-            self.slice.as_ref().map(Slice::as_ref),
-            &mut numbers,
-            &mut self.source,
-        )
+        // That of another key would be a detour, and the search would find the same.
+        let expected = match self.expected.take() {
+            Some(expected) => expected,
+            None => self.expect(key)?,
+        };
+        let source = &mut self.source;
+        self.table
+            .lower_bound_from(&expected, key, sequence, source)
+    }
+
+    /// Where the index expects a key, which is fetched from memory.
+    fn expect(&self, key: &[u8]) -> Result<Expected> {
+        let slice = self.slice.as_ref().map(Slice::as_ref);
+        let numbers = &mut NumberCache::default();
+        let expected = self.table.expected_blocks(key, slice, numbers)?;
+        self.table.prefetch_expected(&expected);
+        Ok(expected)
     }
 }
 
@@ -227,6 +240,10 @@ impl Cursor for TableCursor {
             self.stand(block, slot);
         }
         Ok(())
+    }
+
+    fn approach(&mut self, key: &[u8]) {
+        self.expected = self.expect(key).ok();
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {

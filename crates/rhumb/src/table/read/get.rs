@@ -61,7 +61,7 @@ impl TableReader {
             (true, Some(learned)) => Some(learned.expected(key, numbers)),
             (true, None) => {
                 let finder = self.finder(slice)?;
-                let needs_number = finder.model.index.needs_number();
+                let needs_number = finder.model.needs_number();
                 needs_number.then(|| self.expected_by(finder, key, numbers))
             }
             (false, _) => None,
@@ -125,24 +125,27 @@ impl TableReader {
         source: &mut BlockSource,
     ) -> Result<Option<Version>> {
         source.enter_table(self.number);
-        let Some(found) = self.lower_bound_at::<true>(expected, key, visible, source)? else {
+        let mut found_in = None;
+        let found = self.lower_bound_at::<true>(expected, key, visible, source, &mut found_in)?;
+        let (Some(found), Some(block)) = (found, &found_in) else {
             return Ok(None);
         };
-        let (block, slot) = (found.block, found.slot);
-        source.keep(&block);
+        let slot = found.slot;
+        source.keep(block);
         let view = block.view();
         if !found.has_key && !view.has_key(slot, key) {
             return Ok(None);
         }
         let (sequence, kind) = (view.sequence(slot), view.kind(slot));
+        let content = match kind {
+            EntryKind::Put => found_in.map(|block| Content::Here(block.into_value(slot))),
+            EntryKind::Delete => None,
+            EntryKind::Pointer => Some(Content::Apart(block.pointer(slot))),
+        };
         Ok(Some(Version {
             sequence,
             kind,
-            content: match kind {
-                EntryKind::Put => Content::Here(block.into_value(slot)),
-                EntryKind::Delete => Content::none(),
-                EntryKind::Pointer => Content::Apart(block.pointer(slot)),
-            },
+            content: content.unwrap_or_else(Content::none),
         }))
     }
 

@@ -111,6 +111,7 @@ impl LoadedBlock {
     }
 
     /// The value at `slot`, which is that of a put and takes over the pin of the block.
+    #[inline(always)]
     pub fn into_value(self, slot: usize) -> Pinned {
         let (start, len) = self.view().value_of_put(slot);
         self.bytes.into_part(start, len)
@@ -328,26 +329,33 @@ impl TableReader {
     ///
     /// # Errors
     /// If it cannot be read or is damaged.
-    // Inlined by force: each get calls it once.
-    #[inline(always)]
     pub(in crate::table) fn block(
         &self,
         number: u64,
         source: &mut BlockSource,
     ) -> Result<LoadedBlock> {
-        #[cfg(test)]
-        count_visit();
-        if let Some(recent) = source
-            .recent
-            .as_ref()
-            .filter(|recent| recent.number == number)
-        {
-            return Ok(recent.clone());
-        }
-        match self.block_in_memory(number, source) {
-            Some(bytes) => Ok(self.loaded(number, bytes)),
+        match self.block_at_hand(number, source) {
+            Some(block) => Ok(block),
             None => self.read_block(number, source),
         }
+    }
+
+    /// The block with this number, if it is the last one of the source or in the cache.
+    // Inlined by force: each get calls it once, and the block is written where the get wants it.
+    #[inline(always)]
+    pub(super) fn block_at_hand(
+        &self,
+        number: u64,
+        source: &mut BlockSource,
+    ) -> Option<LoadedBlock> {
+        #[cfg(test)]
+        count_visit();
+        let recent = source.recent.as_ref();
+        if let Some(recent) = recent.filter(|recent| recent.number == number) {
+            return Some(recent.clone());
+        }
+        let bytes = self.block_in_memory(number, source)?;
+        Some(self.loaded(number, bytes))
     }
 
     #[inline]

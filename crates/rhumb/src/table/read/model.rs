@@ -24,13 +24,17 @@ impl Model {
         self.map.as_ref().map_or(0, |map| map.number(key))
     }
 
+    /// Whether the index needs numbers, as [`Index::needs_number`] says: without a call through its table.
+    #[inline]
+    pub fn needs_number(&self) -> bool {
+        self.map.is_some()
+    }
+
     /// The number of a key, which is mapped once for all tables with the same map; 0 if the index needs no numbers.
     #[inline]
     pub fn number_by(&self, key: &[u8], numbers: &mut NumberCache) -> u64 {
-        match self.index.needs_number() {
-            true => numbers.number(self.map_number, || self.number_of(key)),
-            false => 0,
-        }
+        let number = |map: &KeyMap| numbers.number(self.map_number, || map.number(key));
+        self.map.as_ref().map_or(0, number)
     }
 
     /// The bytes in memory of the key map.

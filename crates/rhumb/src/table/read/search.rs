@@ -101,10 +101,9 @@ impl Expected {
     }
 }
 
-/// The lower bound of a key.
+/// Where the lower bound of a key is in its block.
 #[derive(Debug)]
 pub(in crate::table) struct Found {
-    pub block: LoadedBlock,
     pub slot: usize,
     /// Whether it is already known that the entry has the key: if not, it still may.
     pub has_key: bool,
@@ -112,35 +111,33 @@ pub(in crate::table) struct Found {
 
 impl TableReader {
     /// Prefetches what a search from here on will read first, if that is in memory.
-    #[inline]
+    #[inline(always)]
     pub(super) fn prefetch_expected(&self, expected: &Expected) {
         self.prefetch_block(expected.probe(), expected.slot.unwrap_or(0));
     }
 
-    /// The first entry at or after `(key, sequence)`: its block and slot; `None` if there is none.
+    /// The first entry at or after `(key, sequence)`, given where the index expects the key: its block and slot; `None` if there
+    /// is none.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
     #[inline]
-    pub(in crate::table) fn lower_bound(
+    pub(super) fn lower_bound_from(
         &self,
+        expected: &Expected,
         key: &[u8],
         sequence: Sequence,
-        slice: Option<SliceRef<'_>>,
-        numbers: &mut NumberCache,
         source: &mut BlockSource,
     ) -> Result<Option<(LoadedBlock, usize)>> {
-        let expected = self.expected_blocks(key, slice, numbers)?;
-        self.prefetch_expected(&expected);
-        let found = self.lower_bound_at::<false>(&expected, key, sequence, source)?;
-        Ok(found.map(|found| (found.block, found.slot)))
+        let mut block = None;
+        let found = self.lower_bound_at::<false>(expected, key, sequence, source, &mut block)?;
+        Ok(block.zip(found.map(|found| found.slot)))
     }
 
-    /// As [`TableReader::lower_bound`], given where the index expects the key. A `GET` may also find nothing if the lower bound
-    /// has another key.
+    /// As [`TableReader::lower_bound_from`], given where to leave the block, which is large to move. A `GET` may also find nothing if the lower bound has another key.
     ///
     /// # Errors
-    /// As [`TableReader::lower_bound`].
+    /// As [`TableReader::lower_bound_from`].
     // Left to itself, the compiler makes a call of it in gets as soon as something elsewhere changes: 5 % of a get.
     #[inline(always)]
     pub(in crate::table) fn lower_bound_at<const GET: bool>(
@@ -149,6 +146,7 @@ impl TableReader {
         key: &[u8],
         sequence: Sequence,
         source: &mut BlockSource,
+        found_in: &mut Option<LoadedBlock>,
     ) -> Result<Option<Found>> {
         if self.directory.blocks() == 0 {
             return Ok(None);
@@ -156,27 +154,26 @@ impl TableReader {
         let ranks = &mut source.trace.window_ranks;
         *ranks = ranks.saturating_add(expected.ranks);
         if expected.first == expected.last {
-            let block = self.block(expected.first, source)?;
+            let block = found_in.insert(match self.block_at_hand(expected.first, source) {
+                Some(block) => block,
+                None => self.read_block(expected.first, source)?,
+            });
             let (slot, has_key) = block.view().find_near(key, sequence, expected.slot);
             if block.proves_lower_bound(slot, key) {
-                return Ok(Some(Found {
-                    block,
-                    slot,
-                    has_key,
-                }));
+                return Ok(Some(Found { slot, has_key }));
             }
             if GET && block.proves_absence(slot, key) {
-                source.keep(&block);
+                source.keep(block);
                 return Ok(None);
             }
-            source.recent = Some(block);
+            source.recent = found_in.take();
         }
         let found = self.search::<GET>(expected, key, sequence, source);
         source.forget_unless_shared();
-        Ok(found?.map(|(block, slot)| Found {
-            block,
-            slot,
-            has_key: false,
+        Ok(found?.map(|(block, slot)| {
+            *found_in = Some(block);
+            let has_key = false;
+            Found { slot, has_key }
         }))
     }
 
@@ -263,7 +260,7 @@ impl TableReader {
     }
 
     /// Where a model expects the key.
-    #[inline]
+    #[inline(always)]
     pub(in crate::table) fn expected_by(
         &self,
         finder: Finder<'_>,

@@ -15,9 +15,17 @@ pub(super) fn check_cursor(rng: &mut StdRng, table: &Arc<TableReader>, model: &M
         pass(&mut cursor, model);
     }
     let mut cursor = table.cursor(true);
+    let mut other = Vec::new();
     for key in probes(rng, model, 100) {
+        // A seek finds the same whichever key was approached before.
+        match rng.random_range(0..3) {
+            0 => {}
+            1 => cursor.approach(&key),
+            _ => cursor.approach(&other),
+        }
         let sequence = [0, 1, 50_000, MAX_SEQUENCE, rng.random_range(0..100_000)];
         let sequence = sequence[rng.random_range(0..5)];
+        other.clone_from(&key);
         walk(rng, &mut cursor, model, key, sequence);
     }
 }
