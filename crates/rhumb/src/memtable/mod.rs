@@ -21,15 +21,23 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use rhumb_index::search::common_prefix;
 
-use crate::entry::{Content, MAX_SEQUENCE, RangeDeleteTree, Sequence, Version};
-use crate::sync::OwnLines;
+use crate::entry::{Content, Cursor, MAX_SEQUENCE, RangeDeleteTree, Sequence, Version, hash_key};
+use crate::memory::KeyFilter;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{OnceLock, OwnLines};
 pub(crate) use cursor::MemtableCursor;
 use tree::Tree;
 pub(crate) use writer::MemtableWriter;
 
 /// A memtable with more range deletes than this is full, since each get searches them.
 const MOST_RANGE_DELETES: usize = 1024;
+
+/// With so many entries the tree no longer lies in the caches of the processor, and a search waits for memory several times.
+/// Tests of stores seldom write so many.
+const LEAST_FILTERED: u64 = if cfg!(test) { 16 } else { 8 << 10 };
+
+/// About one key in 60 that is not there is searched all the same.
+const FILTER_BITS: u32 = 10;
 
 /// A sorted, growing set of entries and range deletes.
 ///
@@ -41,6 +49,8 @@ const MOST_RANGE_DELETES: usize = 1024;
 #[repr(align(64))]
 pub(crate) struct Memtable {
     tree: Tree,
+    /// Over all keys, once they are many.
+    filter: OnceLock<KeyFilter>,
     range_deletes: ArcSwap<RangeDeleteTree>,
     /// The number of range deletes. Most memtables have none; a get then loads only this count.
     range_delete_count: AtomicUsize,
@@ -70,6 +80,7 @@ impl Memtable {
     pub fn with_prefix(likely_prefix: Box<[u8]>) -> Self {
         Memtable {
             tree: Tree::new(likely_prefix),
+            filter: OnceLock::new(),
             range_deletes: ArcSwap::default(),
             range_delete_count: AtomicUsize::new(0),
             range_delete_bytes: AtomicUsize::new(0),
@@ -105,6 +116,44 @@ impl Memtable {
             kind: record.kind,
             content: Content::Here(record.value(self.tree.arena())),
         })
+    }
+
+    /// Whether it may have entries of the key with this [hash](hash_key); if not, no search is needed. For readers who may see
+    /// what was published before they read their sequence.
+    #[inline]
+    pub fn may_have(&self, hash: u64) -> bool {
+        self.filter.get().is_none_or(|filter| filter.has(hash))
+    }
+
+    /// Prefetches what [`Memtable::may_have`] reads.
+    #[inline]
+    pub fn prefetch_filter(&self, hash: u64) {
+        if let Some(filter) = self.filter.get() {
+            filter.prefetch(hash);
+        }
+    }
+
+    /// Begins the filter over its keys, once they are many, for a memtable that will take `most_bytes`. The caller keeps others
+    /// from writing. Costs a walk over 8,192 entries, once.
+    pub fn begin_filter(self: &Arc<Self>, most_bytes: u64) {
+        let entries = self.entries();
+        if entries < LEAST_FILTERED || self.filter.get().is_some() {
+            return;
+        }
+        let entry_bytes = (self.bytes() as u64 / entries).max(1);
+        let Some(filter) = KeyFilter::new(entries.max(most_bytes / entry_bytes), FILTER_BITS)
+        else {
+            return;
+        };
+        let mut cursor = self.cursor();
+        let mut moved = cursor.seek_first();
+        while let (Ok(()), Some(here)) = (&moved, cursor.here()) {
+            filter.add(hash_key(here.key));
+            moved = cursor.next();
+        }
+        if moved.is_ok() {
+            self.filter.get_or_init(|| filter);
+        }
     }
 
     /// Searches for the place where a new version of a key belongs, so that its insertion finds in the processor's caches
@@ -146,7 +195,8 @@ impl Memtable {
 
     /// Memory allocated, in bytes.
     pub fn bytes(&self) -> usize {
-        self.tree.bytes() + self.range_delete_bytes.load(Ordering::Relaxed)
+        let filter = self.filter.get().map_or(0, KeyFilter::bytes);
+        self.tree.bytes() + self.range_delete_bytes.load(Ordering::Relaxed) + filter
     }
 
     /// Whether the memtable should be flushed: it takes at least `most_bytes`, holds more than 1,024

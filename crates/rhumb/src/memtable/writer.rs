@@ -2,8 +2,11 @@
 
 use super::Memtable;
 use super::insert::{Inserted, NewEntry, TreeWriter};
-use crate::entry::{EntryKind, MAX_KEY_BYTES, MAX_VALUE_BYTES, RangeDeleteTree, Sequence};
+use crate::entry::{
+    EntryKind, MAX_KEY_BYTES, MAX_VALUE_BYTES, RangeDeleteTree, Sequence, hash_key,
+};
 use crate::error::{Error, Result};
+use crate::memory::KeyFilter;
 use crate::sync::atomic::Ordering;
 
 /// Writes to a memtable. What it counts, such as [`Memtable::entries`], includes its writes once it is
@@ -11,6 +14,8 @@ use crate::sync::atomic::Ordering;
 pub(crate) struct MemtableWriter<'a> {
     memtable: &'a Memtable,
     tree: TreeWriter<'a>,
+    /// Has each key before its entry can be found.
+    filter: Option<&'a KeyFilter>,
     count: Count,
 }
 
@@ -49,6 +54,7 @@ impl<'a> MemtableWriter<'a> {
         MemtableWriter {
             memtable,
             tree: memtable.tree.writer(),
+            filter: memtable.filter.get(),
             count: Count::default(),
         }
     }
@@ -76,6 +82,9 @@ impl<'a> MemtableWriter<'a> {
             value,
         };
         check(&entry)?;
+        if let Some(filter) = self.filter {
+            filter.add(hash_key(key));
+        }
         match self.tree.insert(&entry) {
             Inserted::New => self.count.note(sequence),
             Inserted::Duplicate => {}

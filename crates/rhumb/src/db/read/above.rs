@@ -3,21 +3,15 @@
 //!
 //! Writers add keys before their writes are published, and nothing is ever removed. So its answers become worse as keys are
 //! converted into the tier, and [`AboveFilter::is_due`] says when another is to take its place.
-//!
-//! It is a Bloom filter whose bits of a key lie in one word: a key costs one cache line.
 
 use std::fmt;
 
-use rhumb_index::search::prefetch;
-
 use crate::db::upkeep::signals::Signals;
 use crate::entry::Sequence;
+use crate::memory::KeyFilter;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{Arc, OwnLines};
-
-/// The bits that a key sets.
-const PROBES: u32 = 5;
 
 /// The keys of a new filter: so many times those that are there, and at least so many.
 const GROWTH: u64 = 2;
@@ -28,14 +22,9 @@ const FEWEST_KEYS: u64 = 1 << 14;
 const DUE: f64 = 0.03;
 const OFF: f64 = 0.045;
 
-/// With so many keys a word the share is this, and it grows with their cube (expected over a Poisson distribution, within
-/// a tenth from 2 to 10 keys).
-const WORD_KEYS: f64 = 6.4;
-const FALSE_SHARE: f64 = 0.0171;
-
 /// See the [module](self).
 pub(in crate::db) struct AboveFilter {
-    words: Box<[AtomicU64]>,
+    filter: KeyFilter,
     /// It answers readers of sequences below this: it has all keys of these writes, and later ones go to another filter. 0 if
     /// it gives no answers.
     answers_below: AtomicU64,
@@ -68,17 +57,12 @@ impl AboveFilter {
         signals: &Arc<Signals>,
     ) -> Option<Self> {
         let keys = keys.saturating_mul(GROWTH).max(FEWEST_KEYS);
-        let words = keys.saturating_mul(bits_per_key.into()) / u64::from(u64::BITS);
-        let count = usize::try_from(words).ok()?;
-        let mut words = Vec::new();
-        words.try_reserve_exact(count).ok()?;
-        words.extend((0..count).map(|_| AtomicU64::new(0)));
-        let keys_at = |share: f64| count as f64 * WORD_KEYS * (share / FALSE_SHARE).cbrt();
+        let filter = KeyFilter::new(keys, bits_per_key)?;
         Some(AboveFilter {
-            words: words.into(),
             answers_below: AtomicU64::new(u64::MAX),
-            due_keys: keys_at(DUE) as u64,
-            most_keys: keys_at(OFF) as u64,
+            due_keys: filter.keys_at(DUE),
+            most_keys: filter.keys_at(OFF),
+            filter,
             tier_keys,
             counts: OwnLines(Counts {
                 keys: AtomicU64::new(0),
@@ -89,23 +73,9 @@ impl AboveFilter {
         })
     }
 
-    /// The word of a key, and its bits in it.
-    #[inline]
-    fn place(&self, hash: u64) -> (usize, u64) {
-        let word = (u128::from(hash) * self.words.len() as u128) >> 64;
-        // The upper bits of the product depend on all bits of the hash.
-        let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let bits = (0..PROBES).map(|i| 1 << ((mixed >> (58 - 6 * i)) & 63));
-        (word as usize, bits.fold(0, |all, bit| all | bit))
-    }
-
     /// Adds the key of a hash.
     pub fn add(&self, hash: u64) {
-        let (word, bits) = self.place(hash);
-        if let Some(word) = self.words.get(word)
-            && word.load(Relaxed) & bits != bits
-            && word.fetch_or(bits, Relaxed) & bits != bits
-        {
+        if self.filter.add(hash) {
             let keys = self.counts.keys.fetch_add(1, Relaxed);
             if keys >= self.due_keys {
                 self.note_keys(keys);
@@ -126,16 +96,13 @@ impl AboveFilter {
     /// Whether the key of a hash may be there.
     #[inline]
     pub fn has(&self, hash: u64) -> bool {
-        let (word, bits) = self.place(hash);
-        let word = self.words.get(word);
-        word.is_none_or(|word| word.load(Relaxed) & bits == bits)
+        self.filter.has(hash)
     }
 
     /// Prefetches what [`AboveFilter::has`] reads.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
-        let (word, _) = self.place(hash);
-        prefetch(&self.words, word..word + 1);
+        self.filter.prefetch(hash);
     }
 
     /// Whether it answers readers of this sequence, who loaded the view with it before or after they read the sequence.
@@ -172,10 +139,9 @@ impl AboveFilter {
 
     /// About the share of wrong answers for keys that stand in the tier alone.
     pub fn wrong_share(&self) -> f64 {
-        let keys = self.counts.keys.load(Relaxed) as f64;
+        let keys = self.counts.keys.load(Relaxed);
         let converted = self.counts.converted.load(Relaxed) as f64;
-        let words = keys / self.words.len() as f64;
-        FALSE_SHARE * (words / WORD_KEYS).powi(3) + converted / self.tier_keys.max(1) as f64
+        self.filter.wrong_share(keys) + converted / self.tier_keys.max(1) as f64
     }
 
     /// Whether it is to be renewed, since that share is large, or it gives no answers.
@@ -186,7 +152,7 @@ impl AboveFilter {
 
     /// The memory taken, in bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.words)
+        self.filter.bytes()
     }
 }
 

@@ -112,6 +112,7 @@ impl<'a> Lookup<'a> {
                 return Ok(self.take_answer());
             }
         }
+        self.prefetch_memtables(view);
         let key = self.key;
         let runs = view.levels.all_runs();
         let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
@@ -250,7 +251,17 @@ impl<'a> Lookup<'a> {
     /// Asks one memtable.
     pub(in crate::db) fn ask_memtable(&mut self, memtable: &Arc<Memtable>) {
         self.cover(memtable.covering(self.key, self.visible));
-        self.found = memtable.get(self.key, self.visible);
+        if memtable.may_have(self.hash) {
+            self.found = memtable.get(self.key, self.visible);
+        }
+    }
+
+    /// Prefetches what tells which memtables may have the key.
+    #[inline]
+    pub(in crate::db) fn prefetch_memtables(&self, view: &View) {
+        for memtable in view.filled_memtables() {
+            memtable.prefetch_filter(self.hash);
+        }
     }
 
     /// Whether a table of a level may change the answer. Each run is newer than the next, except in
@@ -283,7 +294,7 @@ impl<'a> Lookup<'a> {
     /// Asks one table. Keeps its version of the key if that is newer than the one found before.
     /// `source` reads the blocks and counts the work; look-ups of ascending keys in one table may
     /// share it. `likely`: see [`crate::table::TableReader::get`].
-    #[inline]
+    #[inline(always)]
     pub(in crate::db) fn ask_table(
         &mut self,
         table: InRun<'_>,
@@ -329,7 +340,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Asks one table; `get` finds the version of the key in it.
-    #[inline]
+    #[inline(always)]
     pub(in crate::db) fn ask_table_by(
         &mut self,
         table: &Table,

@@ -241,11 +241,16 @@ impl Store {
             if last.replace(keyspace.id) == Some(keyspace.id) {
                 continue;
             }
-            if (keyspace.view.load().active).is_full(self.options.write_buffer_bytes) {
-                keyspace.view.rotate();
-                rotated = true;
-                with_log |= keyspace.leaves_values_in_log();
+            let view = keyspace.view.load();
+            let most_bytes = self.options.write_buffer_bytes;
+            if !view.active.is_full(most_bytes) {
+                view.active.begin_filter(most_bytes);
+                continue;
             }
+            drop(view);
+            keyspace.view.rotate();
+            rotated = true;
+            with_log |= keyspace.leaves_values_in_log();
         }
         let segment = self.log_segment();
         let full = write
