@@ -64,17 +64,19 @@ impl Costs {
         self.cached_get + missed * (self.uncached_get - self.cached_get)
     }
 
-    /// The time of a scan of so many entries of which a share of `missed` reads.
-    fn scan(&self, entries: f64, missed: f64) -> f64 {
+    /// The time of a scan of so many entries, in so many tables, of which a share of `missed` reads. It is positioned in each of
+    /// the tables; from there on it goes over as many entries as if they were in one.
+    fn scan(&self, (entries, tables): (f64, f64), missed: f64) -> f64 {
         let whole = self.cached_scan + missed * (self.uncached_scan - self.cached_scan);
         let seek = self.get(missed);
-        seek + (whole - seek).max(0.0) * entries / SCAN_ENTRIES as f64
+        seek * tables + (whole - seek).max(0.0) * entries / SCAN_ENTRIES as f64
     }
 
     /// The mean time of a search of a workload: of one table by a get, or of a scan.
     pub(super) fn time(&self, workload: &Workload) -> f64 {
         let gets = workload.blocks * self.get(workload.missed());
-        let scans = workload.scans * self.scan(workload.scanned(), workload.scans_missed());
+        let one = (workload.scanned(), workload.tables_of_scan());
+        let scans = workload.scans * self.scan(one, workload.scans_missed());
         (gets + scans) / (workload.blocks + workload.scans).max(1.0)
     }
 
@@ -201,6 +203,26 @@ mod tests {
         assert_eq!(cheapest(&forms, (&scans(), 0.0), 1.0, 0), 2);
         for workload in [gets(0.0), gets(1.0), scans()] {
             assert_eq!(cheapest(&forms, (&workload, 0.0), 0.0, 0), 2);
+        }
+    }
+
+    /// A block that a scan reads for a few entries of one run among several should be small.
+    #[test]
+    fn scans_over_many_runs_choose_smaller_blocks() {
+        let forms = forms();
+        let over = |tables: f64| Workload {
+            scan_tables: 1e3 * tables,
+            steps: 1e5,
+            scan_blocks: 1e4,
+            scan_read: 1e4,
+            ..scans()
+        };
+        for (tables, place) in [(1.0, 2), (4.0, 0), (10.0, 1)] {
+            assert_eq!(
+                cheapest(&forms, (&over(tables), 0.0), 1.0, 2),
+                place,
+                "{tables}"
+            );
         }
     }
 

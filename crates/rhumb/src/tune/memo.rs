@@ -17,7 +17,7 @@ use crate::options::Partition;
 /// No time, size or count is larger.
 const LARGEST: f64 = 1e15;
 
-const FIRST: &str = "rhumb tuner 1";
+const FIRST: &str = "rhumb tuner 2";
 
 /// What is remembered.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -152,7 +152,7 @@ mod tests {
             entry_bytes: 72.25,
             known: known.to_vec(),
             present: 1,
-            workload: Workload::of([1.0, 2.0, 3.0, 4.0, 5.0, 0.6]),
+            workload: Workload::of([1.0, 2.0, 3.0, 4.0, 7.0, 5.0, 0.6]),
             measured: 3,
             device: Some(77.5),
             agent: Some(agent.learned().clone()),
@@ -225,7 +225,7 @@ mod tests {
             ("q-learning 72.25 1", "q-learning 72.25 9"),
             ("1e-7", "NaN"),
             ("dual(4096)", "dual(0)"),
-            ("tuner 1", "tuner 2"),
+            ("tuner 2", "tuner 3"),
             ("workload 1.0", "workload inf"),
             ("form", "forms"),
             ("agent ", "agent 99 "),

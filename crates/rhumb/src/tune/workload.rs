@@ -16,13 +16,15 @@ pub(super) struct Workload {
     pub scans: f64,
     /// The entries that they showed.
     pub steps: f64,
+    /// The tables in which they were positioned: one in each run that they met.
+    pub scan_tables: f64,
     /// The blocks that they went over, and those of them that were read.
     pub scan_blocks: f64,
     pub scan_read: f64,
 }
 
 /// The number of its figures.
-const FIGURES: usize = 6;
+const FIGURES: usize = 7;
 
 fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 {
@@ -40,6 +42,7 @@ impl Workload {
             self.read,
             self.scans,
             self.steps,
+            self.scan_tables,
             self.scan_blocks,
             self.scan_read,
         ]
@@ -47,12 +50,21 @@ impl Workload {
 
     /// The workload with these figures.
     pub fn of(figures: [f64; FIGURES]) -> Workload {
-        let [blocks, read, scans, steps, scan_blocks, scan_read] = figures;
+        let [
+            blocks,
+            read,
+            scans,
+            steps,
+            scan_tables,
+            scan_blocks,
+            scan_read,
+        ] = figures;
         Workload {
             blocks,
             read,
             scans,
             steps,
+            scan_tables,
             scan_blocks,
             scan_read,
         }
@@ -71,6 +83,11 @@ impl Workload {
     /// The mean entries of a scan.
     pub fn scanned(&self) -> f64 {
         self.steps / self.scans.max(1.0)
+    }
+
+    /// The mean tables in which a scan is positioned, at least one.
+    pub fn tables_of_scan(&self) -> f64 {
+        (self.scan_tables / self.scans.max(1.0)).max(1.0)
     }
 
     /// Whether there were enough operations to go by.
@@ -97,6 +114,7 @@ pub(super) struct Counts {
     read: AtomicU64,
     scans: AtomicU64,
     steps: AtomicU64,
+    scan_tables: AtomicU64,
     scan_blocks: AtomicU64,
     scan_read: AtomicU64,
 }
@@ -115,6 +133,8 @@ impl Counts {
         let read = u64::from(trace.blocks_read);
         self.scans.fetch_add(seeks.into(), Relaxed);
         self.steps.fetch_add(steps, Relaxed);
+        self.scan_tables
+            .fetch_add(trace.tables_probed.into(), Relaxed);
         self.scan_blocks
             .fetch_add(read + u64::from(trace.blocks_cached), Relaxed);
         self.scan_read.fetch_add(read, Relaxed);
@@ -132,6 +152,7 @@ impl Counts {
             (&self.read, &mut workload.read),
             (&self.scans, &mut workload.scans),
             (&self.steps, &mut workload.steps),
+            (&self.scan_tables, &mut workload.scan_tables),
             (&self.scan_blocks, &mut workload.scan_blocks),
             (&self.scan_read, &mut workload.scan_read),
         ] {

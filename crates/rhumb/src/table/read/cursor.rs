@@ -175,6 +175,7 @@ impl TableCursor {
     fn find(&mut self, key: &[u8], sequence: Sequence) -> Result<Option<(LoadedBlock, usize)>> {
         self.leave();
         self.source.stop_forward();
+        self.source.trace.tables_probed += 1;
         // That of another key would be a detour, and the search would find the same.
         let expected = match self.expected.take() {
             Some(expected) => expected,
