@@ -125,7 +125,7 @@ fn hold_back(
 ) -> Result<Option<Arc<Memtable>>> {
     let none = ranges(context, &[], &Below::Anything);
     let prefix = memtables.first().map(|m| m.common_prefix());
-    let held = Memtable::with_prefix(prefix.unwrap_or_default());
+    let held = Arc::new(Memtable::with_prefix(prefix.unwrap_or_default()));
     for range in keep {
         let mut cursor = merged(memtables, range);
         let mut writer = held.writer();
@@ -133,7 +133,8 @@ fn hold_back(
             writer.insert(entry.key, entry.sequence, entry.kind, entry.value)
         })?;
     }
-    Ok((!held.is_empty()).then(|| Arc::new(held)))
+    held.begin_filter(held.bytes() as u64);
+    Ok((!held.is_empty()).then_some(held))
 }
 
 /// The key map of the surviving keys of a range but [`LARGEST_KEY`]; `None` if nothing survives.

@@ -83,6 +83,22 @@ impl LevelCursor {
         trace
     }
 
+    /// As [`TableCursor::approach`]. What cannot be opened is left to the seek.
+    pub fn approach(&mut self, key: &[u8]) {
+        let (at, starts_behind) = self.place_of(key);
+        if !starts_behind && let Ok(Some(cursor)) = self.enter(at) {
+            cursor.approach(key);
+        }
+    }
+
+    /// The first table that does not end before `key`, and whether it begins behind it: a key between two tables needs no
+    /// search.
+    fn place_of(&self, key: &[u8]) -> (usize, bool) {
+        let at = self.tables.ending_before(key);
+        let table = self.tables.all().get(at);
+        (at, table.is_some_and(|t| &*t.meta.smallest > key))
+    }
+
     /// As [`TableCursor::lend`].
     pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         self.cursor.as_mut()?.lend(reach)
@@ -181,23 +197,14 @@ impl Cursor for LevelCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        let at = self.tables.ending_before(key);
-        let tables = self.tables.all();
-        let starts_behind = tables.get(at).is_some_and(|t| &*t.meta.smallest > key);
+        let (at, starts_behind) = self.place_of(key);
         if let Some(cursor) = self.enter(at)? {
-            // A key between two tables needs no search.
             match starts_behind {
                 true => cursor.seek_first()?,
                 false => cursor.seek(key, sequence)?,
             }
         }
         self.settle_forward()
-    }
-
-    fn approach(&mut self, key: &[u8]) {
-        if let Ok(Some(cursor)) = self.enter(self.tables.ending_before(key)) {
-            cursor.approach(key);
-        }
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {

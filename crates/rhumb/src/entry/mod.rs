@@ -133,9 +133,6 @@ pub trait Cursor: Send {
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()>;
     /// Goes to the last entry whose user key is below `key`.
     fn seek_before(&mut self, key: &[u8]) -> Result<()>;
-    /// Begins a [seek](Cursor::seek) of a key: fetches from memory what it will read first, so that the seeks of several
-    /// cursors wait for it together. What cannot be read is left to the seek.
-    fn approach(&mut self, _key: &[u8]) {}
     /// Goes to the next entry; becomes invalid after the last.
     fn next(&mut self) -> Result<()>;
     /// Goes to the previous entry; becomes invalid before the first.

@@ -39,6 +39,9 @@ const LEAST_FILTERED: u64 = if cfg!(test) { 16 } else { 8 << 10 };
 /// About one key in 60 that is not there is searched all the same.
 const FILTER_BITS: u32 = 10;
 
+/// A filter is made for so many keys at most, and takes 20 MiB: of more keys it tells less.
+const MOST_FILTERED: u64 = 1 << 24;
+
 /// A sorted, growing set of entries and range deletes.
 ///
 /// Aligned, so that its count of references lies in another cache line than what every get reads.
@@ -134,15 +137,15 @@ impl Memtable {
     }
 
     /// Begins the filter over its keys, once they are many, for a memtable that will take `most_bytes`. The caller keeps others
-    /// from writing. Costs a walk over 8,192 entries, once.
+    /// from writing. Costs, once, a walk over the entries that there are.
     pub fn begin_filter(self: &Arc<Self>, most_bytes: u64) {
         let entries = self.entries();
         if entries < LEAST_FILTERED || self.filter.get().is_some() {
             return;
         }
         let entry_bytes = (self.bytes() as u64 / entries).max(1);
-        let Some(filter) = KeyFilter::new(entries.max(most_bytes / entry_bytes), FILTER_BITS)
-        else {
+        let keys = entries.max(most_bytes / entry_bytes).min(MOST_FILTERED);
+        let Some(filter) = KeyFilter::new(keys, FILTER_BITS) else {
             return;
         };
         let mut cursor = self.cursor();

@@ -16,7 +16,7 @@ pub(super) struct Workload {
     pub scans: f64,
     /// The entries that they showed.
     pub steps: f64,
-    /// The tables in which they were positioned: one in each run that they met.
+    /// The searches in tables that they took: mostly one in each run that they met.
     pub scan_tables: f64,
     /// The blocks that they went over, and those of them that were read.
     pub scan_blocks: f64,
@@ -85,7 +85,7 @@ impl Workload {
         self.steps / self.scans.max(1.0)
     }
 
-    /// The mean tables in which a scan is positioned, at least one.
+    /// The mean tables that a scan searches, at least one.
     pub fn tables_of_scan(&self) -> f64 {
         (self.scan_tables / self.scans.max(1.0)).max(1.0)
     }
@@ -193,9 +193,15 @@ mod tests {
         counts.take_into(&mut workload);
         assert_eq!(workload.blocks, 2_048.0);
         assert_eq!(workload.missed(), 0.25);
-        counts.note_scan(1_200, 120_000, &cached);
+        assert_eq!(workload.tables_of_scan(), 1.0);
+        let over_three = GetTrace {
+            tables_probed: 3 * 1_200,
+            ..cached
+        };
+        counts.note_scan(1_200, 120_000, &over_three);
         counts.take_into(&mut workload);
         assert_eq!((workload.blocks, workload.scanned()), (1_024.0, 100.0));
+        assert_eq!(workload.tables_of_scan(), 3.0);
         // A few long scans are many operations.
         counts.note_scan(2, 200_000, &cached);
         assert_eq!(counts.take_into(&mut workload), 2);

@@ -29,8 +29,8 @@ pub const FIGURE_15: Experiment = Experiment {
              of the rounds, if it had the time to measure its forms. Tables are smaller than the published ones of 64 MiB. At `quick` four fixed settings, and no cache.",
     cells: over_systems,
     views: &[
-        lines("Throughput over episodes", "episode_rate", RATE),
-        lines("Index over episodes", "episode_finding", FINDING),
+        lines("Throughput over episodes", FAST, "episode_rate", RATE),
+        lines("Index over episodes", SMALL, "episode_finding", FINDING),
         View::Chart(bars(
             "Throughput of the last quarter",
             UNCACHED,
@@ -73,6 +73,22 @@ const UNCACHED: Only = &[("cache", "none"), ("system", FEW)];
 /// The systems of charts: all lines of 20 settings would be one band.
 const FEW: &str = "cost:nu=1|cost:nu=0|q-learning:nu=1|q-learning:nu=0|predicted|fp|pla-128/4K|pra/16K|pla-256/32K";
 
+/// Those of lines over episodes, which cross: with all weight on time, and on memory.
+const FAST: Only = &[
+    ("cache", "none"),
+    (
+        "system",
+        "cost:nu=1|q-learning:nu=1|predicted|pla-128/4K|pra/16K",
+    ),
+];
+const SMALL: Only = &[
+    ("cache", "none"),
+    (
+        "system",
+        "cost:nu=1|cost:nu=0|q-learning:nu=0|predicted|pla-256/32K",
+    ),
+];
+
 const POINTS_OF_STATES: Only = &[
     ("requests", "points"),
     ("cache", "none"),
@@ -100,12 +116,10 @@ const FINDING: Measure = Measure {
     log: false,
 };
 
-const fn lines(title: &'static str, metric: &'static str, y: Measure) -> View {
+const fn lines(title: &'static str, only: Only, metric: &'static str, y: Measure) -> View {
     let x = Along::Steps { label: "episode" };
     let y = Measure { metric, ..y };
-    View::Chart(
-        Chart::new(title, UNCACHED, x, y, "system", Marks::Line).split(Split::By("requests")),
-    )
+    View::Chart(Chart::new(title, only, x, y, "system", Marks::Line).split(Split::By("requests")))
 }
 
 /// The throughput of the published settings over that of rhumb's default, by model and size of blocks.

@@ -259,7 +259,7 @@ impl<'a> Lookup<'a> {
     /// Prefetches what tells which memtables may have the key.
     #[inline]
     pub(in crate::db) fn prefetch_memtables(&self, view: &View) {
-        for memtable in view.filled_memtables() {
+        for memtable in view.memtables() {
             memtable.prefetch_filter(self.hash);
         }
     }

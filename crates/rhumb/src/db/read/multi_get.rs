@@ -29,13 +29,15 @@ pub(in crate::db) fn look_up_all(
     let order = order_of(keys);
     let sorted = order.iter().filter_map(|&place| keys.get(place));
     let mut lookups: Vec<Lookup<'_>> = sorted.map(|key| Lookup::new(key, visible)).collect();
-    lookups
-        .iter()
-        .for_each(|lookup| lookup.prefetch_memtables(view));
-    for lookup in &mut lookups {
-        match view.above(visible).is_none_or(|above| lookup.is_in(above)) {
-            true => lookup.ask_memtables(view),
-            false => lookup.ask_range_deletes(view)?,
+    for group in lookups.chunks_mut(TOGETHER) {
+        for lookup in &*group {
+            lookup.prefetch_memtables(view);
+        }
+        for lookup in group {
+            match view.above(visible).is_none_or(|above| lookup.is_in(above)) {
+                true => lookup.ask_memtables(view),
+                false => lookup.ask_range_deletes(view)?,
+            }
         }
     }
     let mut trace = GetTrace::default();

@@ -97,7 +97,9 @@ fn check(entries: &Entries, raw: &[u8]) {
                     let view = BlockView::new(raw, &layout);
                     let (found, has_key) = view.find_near(&probe, at, Some(near as u64));
                     assert_eq!(found, expected, "{hint:?} about {near}");
-                    assert!(!has_key || view.has_key(found, &probe));
+                    let has = view.has_key(found, &probe);
+                    assert!(!has_key || has);
+                    assert!(has_key == has || !view.is_row(), "of rows it is known");
                 }
             }
         }

@@ -22,7 +22,7 @@ pub(crate) struct TableCursor {
     /// The table's slice of a model over several tables.
     slice: Option<Slice>,
     pub(in crate::table) source: BlockSource,
-    /// Where the index expects the key that was [approached](Cursor::approach) last, until the next search.
+    /// Where the index expects the key that was [approached](TableCursor::approach) last, until the next search.
     expected: Option<Expected>,
     /// The block of the current entry.
     pub(super) here: Option<LoadedBlock>,
@@ -73,6 +73,19 @@ impl TableCursor {
             self.key = other.key;
         }
         self
+    }
+
+    /// Leaves the current entry, and asks the index where a key is, which a seek will look for: what it reads first is fetched
+    /// from memory meanwhile. What cannot be read is left to the seek.
+    pub fn approach(&mut self, key: &[u8]) {
+        self.leave();
+        self.expected = self.expect(key).ok();
+    }
+
+    /// Whether the next search knows where the index expects its key.
+    #[cfg(test)]
+    pub fn is_approached(&self) -> bool {
+        self.expected.is_some()
     }
 
     /// The number of the block of the current entry.
@@ -176,7 +189,7 @@ impl TableCursor {
         self.leave();
         self.source.stop_forward();
         self.source.trace.tables_probed += 1;
-        // That of another key would be a detour, and the search would find the same.
+        // Were it that of another key, the search would begin elsewhere and end at the same entry.
         let expected = match self.expected.take() {
             Some(expected) => expected,
             None => self.expect(key)?,
@@ -228,11 +241,13 @@ impl Cursor for TableCursor {
     }
 
     fn seek_first(&mut self) -> Result<()> {
+        self.expected = None;
         self.source.stop_forward();
         self.enter_first(0)
     }
 
     fn seek_last(&mut self) -> Result<()> {
+        self.expected = None;
         self.enter_last_before(self.table.blocks())
     }
 
@@ -241,10 +256,6 @@ impl Cursor for TableCursor {
             self.stand(block, slot);
         }
         Ok(())
-    }
-
-    fn approach(&mut self, key: &[u8]) {
-        self.expected = self.expect(key).ok();
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {

@@ -134,7 +134,8 @@ impl TableReader {
         Ok(block.zip(found.map(|found| found.slot)))
     }
 
-    /// As [`TableReader::lower_bound_from`], given where to leave the block, which is large to move. A `GET` may also find nothing if the lower bound has another key.
+    /// As [`TableReader::lower_bound_from`], given where to leave the block, which is large to move. A `GET` may also find nothing
+    /// if the lower bound has another key.
     ///
     /// # Errors
     /// As [`TableReader::lower_bound_from`].
