@@ -83,22 +83,6 @@ impl LevelCursor {
         trace
     }
 
-    /// As [`TableCursor::approach`]. What cannot be opened is left to the seek.
-    pub fn approach(&mut self, key: &[u8]) {
-        let (at, starts_behind) = self.place_of(key);
-        if !starts_behind && let Ok(Some(cursor)) = self.enter(at) {
-            cursor.approach(key);
-        }
-    }
-
-    /// The first table that does not end before `key`, and whether it begins behind it: a key between two tables needs no
-    /// search.
-    fn place_of(&self, key: &[u8]) -> (usize, bool) {
-        let at = self.tables.ending_before(key);
-        let table = self.tables.all().get(at);
-        (at, table.is_some_and(|t| &*t.meta.smallest > key))
-    }
-
     /// As [`TableCursor::lend`].
     pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         self.cursor.as_mut()?.lend(reach)
@@ -197,8 +181,11 @@ impl Cursor for LevelCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        let (at, starts_behind) = self.place_of(key);
+        let at = self.tables.ending_before(key);
+        let tables = self.tables.all();
+        let starts_behind = tables.get(at).is_some_and(|t| &*t.meta.smallest > key);
         if let Some(cursor) = self.enter(at)? {
+            // A key between two tables needs no search.
             match starts_behind {
                 true => cursor.seek_first()?,
                 false => cursor.seek(key, sequence)?,

@@ -280,19 +280,6 @@ impl<C: Cursor> MergeCursor<C> {
     }
 }
 
-impl MergeCursor<Source> {
-    /// Asks the indexes of all children where a key is, and fetches from memory what a seek of it will read there: they wait
-    /// for it together. The cursor stands on no entry until it is positioned.
-    pub fn approach(&mut self, key: &[u8]) {
-        self.order.clear();
-        // One child alone would wait as long.
-        if self.children.len() > 1 {
-            let children = self.children.iter_mut();
-            children.for_each(|child| child.cursor.approach(key));
-        }
-    }
-}
-
 impl Lends for MergeCursor<Source> {
     /// Entries of the block of the current entry, as far as they come before the current entries of all other children. Where
     /// children take turns there would be few, so none are lent before one child has given some in a row. The merge sets the

@@ -39,15 +39,6 @@ impl Source {
         }
     }
 
-    /// As [`TableCursor::approach`]; in a memtable the seek itself finds where to look.
-    pub fn approach(&mut self, key: &[u8]) {
-        match self {
-            Source::Memtable(_) => {}
-            Source::Table(cursor) => cursor.approach(key),
-            Source::Level(cursor) => cursor.approach(key),
-        }
-    }
-
     /// As [`TableCursor::lend`]; memtables lend nothing.
     pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         match self {

@@ -136,9 +136,6 @@ impl VisibleCursor {
     /// Shows the first key between the bounds. Returns `false` if there is none.
     pub fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<bool> {
         (self.sought, self.plain) = (None, None);
-        if let Bound::Included(key) | Bound::Excluded(key) = from {
-            self.versions.approach(key);
-        }
         match from {
             Bound::Unbounded => self.versions.seek_first()?,
             Bound::Included(key) => self.versions.seek(key, self.visible)?,

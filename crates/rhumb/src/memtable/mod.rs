@@ -151,7 +151,7 @@ impl Memtable {
         let mut cursor = self.cursor();
         let mut moved = cursor.seek_first();
         while let (Ok(()), Some(here)) = (&moved, cursor.here()) {
-            filter.add(hash_key(here.key));
+            filter.add_alone(hash_key(here.key));
             moved = cursor.next();
         }
         if moved.is_ok() {

@@ -83,7 +83,7 @@ impl<'a> MemtableWriter<'a> {
         };
         check(&entry)?;
         if let Some(filter) = self.filter {
-            filter.add(hash_key(key));
+            filter.add_alone(hash_key(key));
         }
         match self.tree.insert(&entry) {
             Inserted::New => self.count.note(sequence),

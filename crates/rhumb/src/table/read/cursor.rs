@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::load::{BlockSource, LoadedBlock};
 use super::model::{Slice, SliceRef};
 use super::reader::TableReader;
-use super::search::Expected;
 use super::trace::{GetTrace, NumberCache};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
@@ -22,8 +21,6 @@ pub(crate) struct TableCursor {
     /// The table's slice of a model over several tables.
     slice: Option<Slice>,
     pub(in crate::table) source: BlockSource,
-    /// Where the index expects the key that was [approached](TableCursor::approach) last, until the next search.
-    expected: Option<Expected>,
     /// The block of the current entry.
     pub(super) here: Option<LoadedBlock>,
     /// Pins for the values of its entries.
@@ -47,7 +44,6 @@ impl TableReader {
             table: Arc::clone(self),
             slice: None,
             source: BlockSource::new(fill_cache),
-            expected: None,
             here: None,
             pins: Pins::default(),
             slot: 0,
@@ -73,19 +69,6 @@ impl TableCursor {
             self.key = other.key;
         }
         self
-    }
-
-    /// Leaves the current entry, and asks the index where a key is, which a seek will look for: what it reads first is fetched
-    /// from memory meanwhile. What cannot be read is left to the seek.
-    pub fn approach(&mut self, key: &[u8]) {
-        self.leave();
-        self.expected = self.expect(key).ok();
-    }
-
-    /// Whether the next search knows where the index expects its key.
-    #[cfg(test)]
-    pub fn is_approached(&self) -> bool {
-        self.expected.is_some()
     }
 
     /// The number of the block of the current entry.
@@ -189,23 +172,12 @@ impl TableCursor {
         self.leave();
         self.source.stop_forward();
         self.source.trace.tables_probed += 1;
-        // Were it that of another key, the search would begin elsewhere and end at the same entry.
-        let expected = match self.expected.take() {
-            Some(expected) => expected,
-            None => self.expect(key)?,
-        };
-        let source = &mut self.source;
-        self.table
-            .lower_bound_from(&expected, key, sequence, source)
-    }
-
-    /// Where the index expects a key, which is fetched from memory.
-    fn expect(&self, key: &[u8]) -> Result<Expected> {
         let slice = self.slice.as_ref().map(Slice::as_ref);
         let numbers = &mut NumberCache::default();
         let expected = self.table.expected_blocks(key, slice, numbers)?;
         self.table.prefetch_expected(&expected);
-        Ok(expected)
+        let source = &mut self.source;
+        (self.table).lower_bound_from(&expected, key, sequence, source)
     }
 }
 
@@ -241,13 +213,11 @@ impl Cursor for TableCursor {
     }
 
     fn seek_first(&mut self) -> Result<()> {
-        self.expected = None;
         self.source.stop_forward();
         self.enter_first(0)
     }
 
     fn seek_last(&mut self) -> Result<()> {
-        self.expected = None;
         self.enter_last_before(self.table.blocks())
     }
 

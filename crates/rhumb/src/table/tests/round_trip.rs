@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use rand::SeedableRng;
 
 use super::*;
-use crate::cursor::{MergeCursor, Source};
 use crate::entry::cursor_checks::{assert_at, pass, walk};
 use crate::entry::{Cursor, MAX_SEQUENCE};
 
@@ -16,48 +15,10 @@ pub(super) fn check_cursor(rng: &mut StdRng, table: &Arc<TableReader>, model: &M
         pass(&mut cursor, model);
     }
     let mut cursor = table.cursor(true);
-    let mut other = Vec::new();
     for key in probes(rng, model, 100) {
-        // A seek finds the same whichever key was approached before.
-        match rng.random_range(0..3) {
-            0 => {}
-            1 => cursor.approach(&key),
-            _ => cursor.approach(&other),
-        }
         let sequence = [0, 1, 50_000, MAX_SEQUENCE, rng.random_range(0..100_000)];
         let sequence = sequence[rng.random_range(0..5)];
-        other.clone_from(&key);
         walk(rng, &mut cursor, model, key, sequence);
-    }
-}
-
-/// So that they wait for memory together.
-#[test]
-fn a_merge_asks_all_indexes_before_it_seeks() {
-    let mut rng = StdRng::seed_from_u64(test_seed());
-    let model = random_equal_entries(&mut rng);
-    let test = TestTable::new(
-        &settings("plr", "", &model),
-        &model,
-        &RangeDeletes::default(),
-    );
-    let merge_of = |children: usize| {
-        let table = test.open(1 << 20).unwrap();
-        let child = || Source::Table(Box::new(table.cursor(true)));
-        MergeCursor::new((0..children).map(|_| child()).collect())
-    };
-    let approached = |merge: &MergeCursor<Source>| {
-        let is = |child: &Source| matches!(child, Source::Table(c) if c.is_approached());
-        merge.children().filter(|child| is(child)).count()
-    };
-    let (key, _) = model.keys().next().unwrap();
-    for (children, asked) in [(1, 0), (2, 2), (3, 3)] {
-        let mut merge = merge_of(children);
-        merge.seek_last().unwrap();
-        merge.approach(key);
-        assert_eq!((approached(&merge), merge.valid()), (asked, false));
-        merge.seek(key, MAX_SEQUENCE).unwrap();
-        assert_eq!((approached(&merge), merge.key()), (0, &key[..]));
     }
 }
 
