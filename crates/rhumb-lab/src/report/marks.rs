@@ -10,7 +10,7 @@ use super::shapes::{Area, area, line, text, text_width};
 use super::style::marker;
 
 /// A line through more points is drawn without markers.
-const MOST_MARKERS: usize = 60;
+const MOST_MARKERS: usize = 40;
 const RADIUS: f64 = 4.0;
 
 /// The distance between points of different lines at one category, at most; and if there is no
