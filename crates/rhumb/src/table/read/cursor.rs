@@ -172,12 +172,14 @@ impl TableCursor {
         self.leave();
         self.source.stop_forward();
         self.source.trace.tables_probed += 1;
-        let slice = self.slice.as_ref().map(Slice::as_ref);
-        let numbers = &mut NumberCache::default();
-        let expected = self.table.expected_blocks(key, slice, numbers)?;
-        self.table.prefetch_expected(&expected);
-        let source = &mut self.source;
-        (self.table).lower_bound_from(&expected, key, sequence, source)
+        let mut numbers = NumberCache::default();
+        self.table.lower_bound(
+            key,
+            sequence,
+            self.slice.as_ref().map(Slice::as_ref),
+            &mut numbers,
+            &mut self.source,
+        )
     }
 }
 

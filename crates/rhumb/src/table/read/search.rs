@@ -116,29 +116,31 @@ impl TableReader {
         self.prefetch_block(expected.probe(), expected.slot.unwrap_or(0));
     }
 
-    /// The first entry at or after `(key, sequence)`, given where the index expects the key: its block and slot; `None` if there
-    /// is none.
+    /// The first entry at or after `(key, sequence)`: its block and slot; `None` if there is none.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
     #[inline]
-    pub(super) fn lower_bound_from(
+    pub(super) fn lower_bound(
         &self,
-        expected: &Expected,
         key: &[u8],
         sequence: Sequence,
+        slice: Option<SliceRef<'_>>,
+        numbers: &mut NumberCache,
         source: &mut BlockSource,
     ) -> Result<Option<(LoadedBlock, usize)>> {
+        let expected = self.expected_blocks(key, slice, numbers)?;
+        self.prefetch_expected(&expected);
         let mut block = None;
-        let found = self.lower_bound_at::<false>(expected, key, sequence, source, &mut block)?;
+        let found = self.lower_bound_at::<false>(&expected, key, sequence, source, &mut block)?;
         Ok(block.zip(found.map(|found| found.slot)))
     }
 
-    /// As [`TableReader::lower_bound_from`], given where to leave the block, which is large to move. A `GET` may also find nothing
-    /// if the lower bound has another key.
+    /// As [`TableReader::lower_bound`], given where the index expects the key, and where to leave the block, which is large to
+    /// move. A `GET` may also find nothing if the lower bound has another key.
     ///
     /// # Errors
-    /// As [`TableReader::lower_bound_from`].
+    /// As [`TableReader::lower_bound`].
     // Left to itself, the compiler makes a call of it in gets as soon as something elsewhere changes: 5 % of a get.
     #[inline(always)]
     pub(in crate::table) fn lower_bound_at<const GET: bool>(

@@ -193,22 +193,10 @@ impl TableReader {
                 block.view().count() as u64
             }
             _ => {
-                let found = self.lower_bound(key, &mut numbers, source)?;
+                let found = self.lower_bound(key, MAX_SEQUENCE, None, &mut numbers, source)?;
                 found.map_or(0, |(_, slot)| slot as u64)
             }
         })
-    }
-
-    /// The first entry with a key at or after this one: its block and slot.
-    fn lower_bound(
-        &self,
-        key: &[u8],
-        numbers: &mut NumberCache,
-        source: &mut BlockSource,
-    ) -> Result<Option<(LoadedBlock, usize)>> {
-        let expected = self.expected_blocks(key, None, numbers)?;
-        self.prefetch_expected(&expected);
-        self.lower_bound_from(&expected, key, MAX_SEQUENCE, source)
     }
 
     /// Loads the block in which a search looks first, together with the others of its window if the
@@ -264,7 +252,7 @@ impl TableReader {
     pub(crate) fn hold_block(&self, key: &[u8]) -> Result<Option<(u64, HeldBlock)>> {
         let mut numbers = NumberCache::default();
         let mut source = BlockSource::new(true);
-        let found = self.lower_bound(key, &mut numbers, &mut source)?;
+        let found = self.lower_bound(key, MAX_SEQUENCE, None, &mut numbers, &mut source)?;
         Ok(found.map(|(block, _)| (block.number, HeldBlock(block))))
     }
 
