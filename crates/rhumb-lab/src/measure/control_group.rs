@@ -2,9 +2,11 @@
 //! makes a device slow for it.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
@@ -16,6 +18,10 @@ pub struct ControlGroup {
     form: &'static Form,
     _alone: MutexGuard<'static, ()>,
 }
+
+/// How often the removal of a group is tried again while threads end in it: for two seconds.
+const REMOVALS: u32 = 2000;
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(1);
 
 /// The stay of this process in a new group.
 #[derive(Debug)]
@@ -53,7 +59,17 @@ impl Membership {
     fn leave(&self) -> Result<()> {
         let (directory, former) = (&self.directory, &self.former);
         join(former).map_err(Error::io("return to control group", former))?;
-        fs::remove_dir(directory).map_err(Error::io("remove control group", directory))
+        let mut tries = 0;
+        loop {
+            match fs::remove_dir(directory) {
+                // A thread that was ending was not moved back: the group is in use until it has ended.
+                Err(why) if why.kind() == ErrorKind::ResourceBusy && tries < REMOVALS => {
+                    tries += 1;
+                    std::thread::sleep(BETWEEN_REMOVALS);
+                }
+                done => return done.map_err(Error::io("remove control group", directory)),
+            }
+        }
     }
 }
 
@@ -354,5 +370,28 @@ mod tests {
         println!("25 reads at 50 a second took {took:?}");
         let left = DeviceGroup::enter(directory.path(), limits).unwrap();
         left.unwrap().leave().unwrap();
+    }
+    /// A thread that is ending when the process moves back stays in the group until it has ended.
+    #[test]
+    fn leaving_waits_for_threads_that_are_ending() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let directory = tempfile::tempdir().unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        std::thread::spawn(|| ()).join().unwrap();
+                    }
+                });
+            }
+            let stays = (0..200).map(|_| {
+                let entered = DeviceGroup::enter(directory.path(), DeviceLimits::SATA_SSD)?;
+                entered.map_or(Ok(()), DeviceGroup::leave)
+            });
+            let left: Result<Vec<()>> = stays.collect();
+            over.store(true, Ordering::Relaxed);
+            left.unwrap();
+        });
     }
 }
