@@ -14,7 +14,7 @@ use crate::sync::atomic::Ordering;
 pub(crate) struct MemtableWriter<'a> {
     memtable: &'a Memtable,
     tree: TreeWriter<'a>,
-    /// Has each key before its entry can be found.
+    /// Has each key before its entry may be seen: before its sequence is published.
     filter: Option<&'a KeyFilter>,
     count: Count,
 }
@@ -82,9 +82,12 @@ impl<'a> MemtableWriter<'a> {
             value,
         };
         check(&entry)?;
-        if let Some(filter) = self.filter {
-            filter.add_alone(hash_key(key));
-        }
+        // Its line of the filter comes while the place in the tree is searched.
+        let hash = self.filter.map(|filter| {
+            let hash = hash_key(key);
+            filter.prefetch(hash);
+            (filter, hash)
+        });
         match self.tree.insert(&entry) {
             Inserted::New => self.count.note(sequence),
             Inserted::Duplicate => {}
@@ -94,6 +97,9 @@ impl<'a> MemtableWriter<'a> {
                     self.memtable.bytes()
                 )));
             }
+        }
+        if let Some((filter, hash)) = hash {
+            filter.add_alone(hash);
         }
         Ok(())
     }
