@@ -67,7 +67,12 @@ pub(super) fn survivors<'a>(
         if let Some(reach) = fates.reach(kind)
             && let Some(mut plain) = cursor.lend(reach)
         {
-            unchecked += fates.pass_plain(&mut plain, &mut emit)?;
+            loop {
+                unchecked += fates.pass_plain(&mut plain, &mut emit)?;
+                if !cursor.extend(&mut plain, reach.limits) {
+                    break;
+                }
+            }
             cursor.take_back(plain, &fates.key);
         }
         if unchecked >= ENTRIES_A_CHECK {

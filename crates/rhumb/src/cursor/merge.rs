@@ -8,7 +8,7 @@ use super::{Lends, Source};
 use crate::entry::{Cursor, Direction, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::table::{PlainEntries, Reach};
+use crate::table::{Limits, PlainEntries, Reach};
 
 #[cfg(test)]
 #[cfg(not(loom))]
@@ -17,8 +17,8 @@ mod tests;
 /// How many children are passed one by one before their order is searched.
 const NEAR: usize = 4;
 
-/// A child lends entries after so many in a row.
-const IN_ROW: u32 = 2;
+/// After a child had none to lend that come before the entries of others, so many are merged before one is asked again.
+const UNASKED: u32 = 2;
 
 /// Goes over the entries of several cursors in their merged order, in both directions.
 ///
@@ -32,8 +32,8 @@ pub(crate) struct MergeCursor<C> {
     order: Vec<usize>,
     /// The direction in which the children other than the first have moved to their next entries.
     direction: Direction,
-    /// How many entries in a row the first child has given since it lent none that was passed, up to [`IN_ROW`].
-    in_row: u32,
+    /// How often no child is asked to lend entries.
+    unasked: u32,
 }
 
 struct Child<C> {
@@ -115,7 +115,7 @@ impl<C: Cursor> MergeCursor<C> {
             order: Vec::with_capacity(children),
             children: Vec::with_capacity(children),
             direction: Direction::Forward,
-            in_row: 0,
+            unasked: 0,
         }
     }
 
@@ -160,7 +160,7 @@ impl<C: Cursor> MergeCursor<C> {
         direction: Direction,
         mut go: impl FnMut(usize, &mut Child<C>) -> Result<()>,
     ) -> Result<()> {
-        (self.direction, self.in_row) = (direction, 0);
+        (self.direction, self.unasked) = (direction, 0);
         self.order.clear();
         let mut order = std::mem::take(&mut self.order);
         for (number, child) in self.children.iter_mut().enumerate() {
@@ -172,6 +172,24 @@ impl<C: Cursor> MergeCursor<C> {
         order.sort_unstable_by(|&one, &other| self.compare(one, other));
         self.order = order;
         Ok(())
+    }
+
+    /// As [`Cursor::seek`], to a place behind the current entry: children that are behind it already stay, unsearched.
+    pub fn seek_on(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        if self.direction != Direction::Forward {
+            return self.seek(key, sequence);
+        }
+        self.place(Direction::Forward, |_, child| {
+            let here = child.cursor.here();
+            let is_before = |here: Here<'_>| {
+                let order = here.key.cmp(key);
+                order.then_with(|| sequence.cmp(&here.sequence)).is_lt()
+            };
+            match here.is_some_and(is_before) {
+                true => child.cursor.seek(key, sequence),
+                false => Ok(()),
+            }
+        })
     }
 
     /// Moves one entry in `direction`.
@@ -245,14 +263,9 @@ impl<C: Cursor> MergeCursor<C> {
         }
         if !child.note() {
             self.order.remove(place);
-            self.in_row = 0;
             return Ok(());
         }
         self.resettle(place, number);
-        self.in_row = match self.order.first() {
-            Some(&first) if first == number => IN_ROW.min(self.in_row + 1),
-            _ => 0,
-        };
         Ok(())
     }
 
@@ -282,31 +295,49 @@ impl<C: Cursor> MergeCursor<C> {
 
 impl Lends for MergeCursor<Source> {
     /// Entries of the block of the current entry, as far as they come before the current entries of all other children. Where
-    /// children take turns there would be few, so none are lent before one child has given some in a row. The merge sets the
-    /// last limit itself.
+    /// children take turns there are few, so none are asked for each time. The merge sets the last limit itself.
     fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         if reach.direction != self.direction {
             return None;
         }
-        let &first = self.order.first()?;
-        let Some(&second) = self.order.get(1) else {
-            return self.children.get_mut(first)?.cursor.lend(reach);
-        };
-        if self.in_row < IN_ROW {
+        if !self.current()?.lends() {
             return None;
         }
-        let [first, second] = self.children.get_disjoint_mut([first, second]).ok()?;
-        let [one, other, _] = reach.limits;
-        let limits = [one, other, Some(second.cursor.here()?.key)];
-        first.cursor.lend(Reach { limits, ..reach })
+        if self.unasked > 0 {
+            self.unasked -= 1;
+            return None;
+        }
+        let &first = self.order.first()?;
+        let lent = match self.order.get(1) {
+            None => self.children.get_mut(first)?.cursor.lend(reach),
+            Some(&second) => {
+                let [first, second] = self.children.get_disjoint_mut([first, second]).ok()?;
+                let limits = with_last(reach.limits, second.cursor.here()?.key);
+                first.cursor.lend(Reach { limits, ..reach })
+            }
+        };
+        if lent.is_none() {
+            self.unasked = UNASKED;
+        }
+        lent
+    }
+
+    fn extend(&self, plain: &mut PlainEntries, limits: Limits<'_>) -> bool {
+        let second = self
+            .order
+            .get(1)
+            .and_then(|&second| self.children.get(second));
+        let next = second.and_then(|second| second.cursor.here());
+        plain.extend(next.map_or(limits, |next| with_last(limits, next.key)))
     }
 
     fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
         let Some(&first) = self.order.first() else {
             return;
         };
-        // Where none of them were passed, more entries of this child are merged before it lends again.
-        self.in_row = if plain.has_moved() { IN_ROW } else { 0 };
+        if !plain.has_moved() {
+            self.unasked = UNASKED;
+        }
         if let Some(child) = self.children.get_mut(first) {
             child.cursor.take_back(plain, key);
             child.note();
@@ -314,6 +345,11 @@ impl Lends for MergeCursor<Source> {
         // Backwards it is one entry further, which other children may have reached before.
         self.resettle(0, first);
     }
+}
+
+/// Limits with this key as the last one.
+fn with_last<'k>([one, other, _]: Limits<'k>, key: &'k [u8]) -> Limits<'k> {
+    [one, other, Some(key)]
 }
 
 impl<C: Cursor> Cursor for MergeCursor<C> {

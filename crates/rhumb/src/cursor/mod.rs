@@ -11,7 +11,7 @@ mod source;
 mod visible;
 
 use crate::entry::Cursor;
-use crate::table::{PlainEntries, Reach};
+use crate::table::{Limits, PlainEntries, Reach};
 
 pub(crate) use clipped::ClippedCursor;
 pub(crate) use level::LevelCursor;
@@ -28,6 +28,12 @@ pub(crate) trait Lends: Cursor {
     fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         let _ = reach;
         None
+    }
+
+    /// Lends more behind the end of what was lent, if the same limits allow it; returns whether there may be any.
+    fn extend(&self, plain: &mut PlainEntries, limits: Limits<'_>) -> bool {
+        let _ = (plain, limits);
+        false
     }
 
     /// Takes back what was lent, and moves to where that was left; see

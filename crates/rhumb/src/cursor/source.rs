@@ -39,7 +39,12 @@ impl Source {
         }
     }
 
-    /// As [`TableCursor::lend`]; memtables lend nothing.
+    /// Whether it ever lends entries: memtables do not.
+    pub fn lends(&self) -> bool {
+        !matches!(self, Source::Memtable(_))
+    }
+
+    /// As [`TableCursor::lend`].
     pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         match self {
             Source::Memtable(_) => None,

@@ -205,12 +205,14 @@ impl VisibleCursor {
     // Not inlined: most steps are over plain entries.
     #[inline(never)]
     fn next_merged(&mut self, to: Bound<&[u8]>) -> Result<bool> {
-        // Behind plain entries others come first. A seek whose entry is the only one that is wanted asks for none.
-        if self.plain.is_none() && self.kind == EntryKind::Put {
-            self.enter_plain(Direction::Forward, to);
-            if self.next_plain() {
-                return Ok(true);
-            }
+        match self.plain {
+            Some(_) => self.extend_plain(Direction::Forward, to),
+            // A seek whose entry is the only one that is wanted asks for none.
+            None if self.kind == EntryKind::Put => self.enter_plain(Direction::Forward, to),
+            None => {}
+        }
+        if self.next_plain() {
+            return Ok(true);
         }
         self.leave_plain();
         self.skip_key_forward()?;
@@ -220,16 +222,19 @@ impl VisibleCursor {
     /// Goes on with the plain entries of the current block, as far as they come before a bound, all entries of other runs, and
     /// the next range delete.
     fn enter_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) {
-        let bound = match bound {
-            Bound::Included(key) | Bound::Excluded(key) => Some(key),
-            Bound::Unbounded => None,
-        };
         if let Some(end) = self.coverage.free_until(direction) {
             self.plain = self.versions.lend(Reach {
                 direction,
-                limits: [bound, end, None],
+                limits: [key_of(bound), end, None],
                 visible: self.visible,
             });
+        }
+    }
+
+    /// Has more plain entries of the same block, up to the same limits, at the end of those there are.
+    fn extend_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) {
+        if let (Some(end), Some(plain)) = (self.coverage.free_until(direction), &mut self.plain) {
+            (self.versions).extend(plain, [key_of(bound), end, None]);
         }
     }
 
@@ -247,20 +252,29 @@ impl VisibleCursor {
 
     /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
     pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Content>> {
-        if let Some(plain) = &mut self.plain
-            && plain.prev(&mut self.key)
-        {
-            return Ok(Some(match self.with_values {
-                true => Content::Here(plain.value()),
-                false => Content::none(),
-            }));
+        match self.prev_plain() {
+            None => self.prev_merged(from),
+            shown => Ok(shown),
         }
-        self.prev_merged(from)
+    }
+
+    /// As [`VisibleCursor::next_plain`], backwards.
+    #[inline]
+    fn prev_plain(&mut self) -> Option<Content> {
+        let plain = self.plain.as_mut()?;
+        plain.prev(&mut self.key).then(|| match self.with_values {
+            true => Content::Here(plain.value()),
+            false => Content::none(),
+        })
     }
 
     /// As [`VisibleCursor::prev`], from the end of plain entries.
     #[inline(never)]
     fn prev_merged(&mut self, from: Bound<&[u8]>) -> Result<Option<Content>> {
+        self.extend_plain(Direction::Backward, from);
+        if let Some(shown) = self.prev_plain() {
+            return Ok(Some(shown));
+        }
         self.leave_plain();
         let shown = self.show_backward(from)?;
         if shown.is_some() {
@@ -343,7 +357,7 @@ impl VisibleCursor {
             steps += 1;
             if steps == STEPS_BEFORE_SEEK {
                 self.note_seek(self.visible, Direction::Forward)?;
-                self.versions.seek(&self.key, self.visible)?;
+                self.versions.seek_on(&self.key, self.visible)?;
             } else {
                 self.versions.next()?;
             }
@@ -362,7 +376,7 @@ impl VisibleCursor {
             steps += 1;
             if steps == STEPS_BEFORE_SEEK {
                 self.note_seek(0, Direction::Forward)?;
-                self.versions.seek(&self.key, 0)?;
+                self.versions.seek_on(&self.key, 0)?;
             } else {
                 self.versions.next()?;
             }
@@ -467,6 +481,14 @@ impl VisibleCursor {
         last_key.clone_from(&self.key);
         *last_sequence = sequence;
         Ok(())
+    }
+}
+
+/// The key of a bound.
+fn key_of(bound: Bound<&[u8]>) -> Option<&[u8]> {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
     }
 }
 

@@ -41,16 +41,20 @@ impl Ahead {
         steps: 0,
     };
 
-    /// Most scans end before this many steps, and what is fetched ahead of their end is wasted.
+    /// Most scans end before this many steps, and what is fetched further ahead of their end is wasted.
     const STEPS: u32 = 8;
 
     /// Time for memory to answer, in steps.
     const DISTANCE: u32 = 6;
 
-    /// The cursor moved forward by one entry, to `spot`.
+    /// The cursor moved forward to `spot`, which is one entry further after the first step. In a merge others give entries
+    /// before its next one, so that is fetched always.
     fn step(&mut self, memtable: &Memtable, spot: Option<Spot>) {
         self.steps = self.steps.saturating_add(1);
         if self.steps < Self::STEPS {
+            if let Some(spot) = spot {
+                memtable.tree.fetch_after(spot);
+            }
             return;
         }
         self.distance = self.distance.saturating_sub(1);
@@ -149,7 +153,10 @@ impl Cursor for MemtableCursor {
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
         let tree = &self.memtable.tree;
         let target = tree.target(key, sequence);
-        self.go_to(target.and_then(|target| tree.find(&target)));
+        let spot = target.and_then(|target| tree.find(&target));
+        self.ahead = Ahead::START;
+        self.ahead.step(&self.memtable, spot);
+        self.stand_on(spot);
         Ok(())
     }
 

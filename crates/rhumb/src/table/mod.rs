@@ -30,7 +30,7 @@ pub(crate) use read::get::Asked;
 pub(crate) use read::learned::LearnedBuilder;
 pub(crate) use read::load::BlockSource;
 pub(crate) use read::model::{Model, SliceRef};
-pub(crate) use read::plain::{PlainEntries, Reach};
+pub(crate) use read::plain::{Limits, PlainEntries, Reach};
 pub(crate) use read::reader::{OpenAs, TableReader};
 pub(crate) use read::rows::Rows;
 #[cfg(feature = "internals")]

@@ -17,7 +17,7 @@ use rhumb_index::search::{
 };
 
 use super::BlockView;
-use crate::entry::{Sequence, compare};
+use crate::entry::{MAX_SEQUENCE, Sequence, compare};
 
 /// The longest row of keys that is prefetched as a whole, in bytes: about as many cache lines as a
 /// core can load at once.
@@ -88,6 +88,24 @@ impl BlockView<'_> {
         match first_not(near, before).checked_sub(1) {
             Some(group) => self.find_in_group(group, rest, sequence),
             None => (0, false),
+        }
+    }
+
+    /// The first of these slots whose key is not below `key`; their end if all are below it.
+    #[inline]
+    pub fn first_from(&self, slots: Range<usize>, key: &[u8]) -> usize {
+        if self.layout.fixed_keys {
+            let prefix = self.prefix();
+            return match strip(prefix, key) {
+                Some(rest) => Row::of(*self).lower_bound(slots, &Target::of(rest, MAX_SEQUENCE)),
+                None if key < prefix => slots.start,
+                None => slots.end,
+            };
+        }
+        let is_below = |slot| self.compare(slot, key) == Ordering::Less;
+        match slots.end.checked_sub(1).filter(|last| slots.contains(last)) {
+            Some(last) if !is_below(last) => first_not(slots.start..last, is_below),
+            _ => slots.end,
         }
     }
 

@@ -7,23 +7,29 @@ use super::load::LoadedBlock;
 use super::rows::{Even, Rows};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
-use crate::entry::{Direction, MAX_SEQUENCE, Sequence, set_key};
+use crate::entry::{Direction, Sequence, set_key};
 use crate::memory::{Pinned, Pins};
 use crate::table::block::{BlockView, Strides, Walk};
 
-/// Fewer entries are not lent: searching for where they end costs as much as it saves.
+/// Fewer entries are not lent before another one: searching for where they end costs as much as it saves.
 const LEAST: usize = 4;
+
+/// So many entries are first known to be within limits, and then twice as many each time: what a short walk does not come to
+/// is not read for it.
+const FIRST_STRIDE: usize = 16;
 
 /// Where not all entries of a block are plain, so many are looked at together.
 const LOOKED_AT: usize = 16;
+
+/// Keys that none of the entries reaches.
+pub(crate) type Limits<'k> = [Option<&'k [u8]>; 3];
 
 /// Which entries a cursor may lend.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reach<'k> {
     /// Where the cursor moves.
     pub direction: Direction,
-    /// Keys that none of the entries reaches.
-    pub limits: [Option<&'k [u8]>; 3],
+    pub limits: Limits<'k>,
     /// The largest sequence that is visible.
     pub visible: Sequence,
 }
@@ -47,6 +53,10 @@ pub(crate) struct PlainEntries {
     known: usize,
     /// Where they end at the latest: forwards before this slot, backwards with it.
     end: usize,
+    /// Whether limits allow more behind that.
+    goes_on: bool,
+    /// Whether each entry is a visible put of another key.
+    all_plain: bool,
     visible: Sequence,
     pins: Pins,
     /// The length of the shortest value that was pinned.
@@ -162,7 +172,7 @@ impl PlainEntries {
     fn look_forward(&mut self) -> bool {
         let to = self.end.min(self.known + LOOKED_AT);
         if let Some(other) = (self.known..to).find(|slot| !self.is_plain(*slot)) {
-            self.end = other;
+            (self.end, self.goes_on) = (other, false);
         }
         self.known = self.end.min(to);
         self.slot + 1 < self.known
@@ -173,7 +183,7 @@ impl PlainEntries {
     fn look_backward(&mut self) -> bool {
         let from = self.end.max(self.known.saturating_sub(LOOKED_AT));
         if let Some(other) = (from..self.known).rev().find(|slot| !self.is_plain(*slot)) {
-            self.end = other + 1;
+            (self.end, self.goes_on) = (other + 1, false);
         }
         self.known = self.end.max(from);
         self.slot > self.known
@@ -184,6 +194,26 @@ impl PlainEntries {
     fn is_plain(&self, slot: usize) -> bool {
         let view = self.block.view();
         view.is_put(slot, self.visible) && !view.is_same_key(slot - 1, slot)
+    }
+
+    /// Lends more entries of the block behind the end that was come to, as far as `limits` allow, which are those of before or
+    /// further away. Returns whether there may be any.
+    #[inline(never)]
+    pub fn extend(&mut self, limits: Limits<'_>) -> bool {
+        if !self.goes_on {
+            return false;
+        }
+        let view = self.block.view();
+        let stride = FIRST_STRIDE.max(self.end.abs_diff(self.lent_at));
+        let old = self.end;
+        (self.end, self.goes_on) = match self.direction {
+            Direction::Forward => end(&view, self.end, stride, limits),
+            Direction::Backward => start(&view, self.end, stride, limits),
+        };
+        if self.all_plain {
+            self.known = self.end;
+        }
+        self.end != old
     }
 
     /// Whether any entry was passed.
@@ -215,35 +245,37 @@ impl PlainEntries {
 
 impl TableCursor {
     /// Lends entries of the current block: forwards those behind the current one, which is a put, as far as their keys are
-    /// below all `limits`; backwards the current one, the oldest version of its key, and those before it, as far as their
-    /// keys are above all `limits`. Until they are [given back](TableCursor::take_back), or the cursor seeks, the cursor is
-    /// invalid.
+    /// below all limits; backwards the current one, the oldest version of its key, and those before it, as far as their
+    /// keys are above all limits. There may be more than these, [further on](PlainEntries::extend). Until they are [given
+    /// back](TableCursor::take_back), or the cursor seeks, the cursor is invalid.
     pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         let view = self.here.as_ref()?.view();
-        let Reach {
-            direction,
-            limits,
-            visible,
-        } = reach;
-        let (slot, end, unknown) = match direction {
-            Direction::Forward => (self.slot, end(&view, self.slot, limits)?, self.slot + 1),
-            Direction::Backward => {
-                let shown = self.slot + 1;
-                (shown, start(&view, self.slot, limits)?, shown)
-            }
+        let (direction, limits) = (reach.direction, reach.limits);
+        let behind = self.slot + 1;
+        let (slot, (end, goes_on)) = match direction {
+            Direction::Forward => (self.slot, end(&view, behind, FIRST_STRIDE, limits)),
+            Direction::Backward => (behind, start(&view, behind, FIRST_STRIDE, limits)),
         };
+        // Up to the border of the block, few are as good as many.
+        let (lent, border) = match direction {
+            Direction::Forward => (end.saturating_sub(behind), end == view.count()),
+            Direction::Backward => (behind.saturating_sub(end), end == 1),
+        };
+        if lent == 0 || lent < LEAST && !border {
+            return None;
+        }
+        let all_plain = view.are_all_puts(reach.visible);
         Some(PlainEntries {
             direction,
             slot,
             lent_at: slot,
             strides: view.strides(),
             walk: self.walk.take(),
-            known: match view.are_all_puts(visible) {
-                true => end,
-                false => unknown,
-            },
+            known: if all_plain { end } else { behind },
             end,
-            visible,
+            goes_on,
+            all_plain,
+            visible: reach.visible,
             pins: std::mem::take(&mut self.pins),
             shortest_pinned: usize::MAX,
             block: self.here.take()?,
@@ -268,37 +300,34 @@ impl TableCursor {
     }
 }
 
-/// The first slot behind `slot` whose key is not below all limits; `None` if there are few before it.
+/// Where the entries from slot `from` on end whose keys are below all limits, and whether more of them may follow there.
 #[inline]
-fn end(view: &BlockView<'_>, slot: usize, limits: [Option<&[u8]>; 3]) -> Option<usize> {
-    let least = slot + LEAST;
-    let last = view.count().checked_sub(1).filter(|last| least <= *last)?;
-    let mut end = view.count();
+fn end(view: &BlockView<'_>, from: usize, stride: usize, limits: Limits<'_>) -> (usize, bool) {
+    let count = view.count();
+    let to = match limits {
+        [None, None, None] => count,
+        _ => count.min(from + stride),
+    };
+    let mut end = to;
     for limit in limits.into_iter().flatten() {
-        if view.compare(least, limit) != Ordering::Less {
-            return None;
-        }
-        if view.compare(last, limit) != Ordering::Less {
-            end = end.min(view.lower_bound_near(limit, MAX_SEQUENCE, None));
-        }
+        end = view.first_from(from..end, limit);
     }
-    Some(end)
+    (end, end == to && to < count)
 }
 
-/// The first slot up to `slot`, other than that of the first entry, whose key is above all limits; `None` if there are few
-/// behind it. Newer versions of the first key may be in the block before.
-fn start(view: &BlockView<'_>, slot: usize, limits: [Option<&[u8]>; 3]) -> Option<usize> {
-    let most = slot.checked_sub(LEAST).filter(|most| *most > 0)?;
-    let mut start = 1;
+/// Where the entries before slot `from` start whose keys are above all limits, and whether more of them may come before. The
+/// first entry of the block is not among them: newer versions of its key may be in the block before.
+#[inline]
+fn start(view: &BlockView<'_>, from: usize, stride: usize, limits: Limits<'_>) -> (usize, bool) {
+    let to = match limits {
+        [None, None, None] => 1,
+        _ => from.saturating_sub(stride).max(1),
+    };
+    let mut start = to;
     for limit in limits.into_iter().flatten() {
-        if view.compare(most, limit) != Ordering::Greater {
-            return None;
-        }
-        if view.compare(1, limit) != Ordering::Greater {
-            let at = view.lower_bound_near(limit, MAX_SEQUENCE, None);
-            let behind = (at..most).find(|slot| view.compare(*slot, limit) == Ordering::Greater);
-            start = start.max(behind.unwrap_or(most));
-        }
+        let mut behind = view.first_from(start..from, limit)..from;
+        let above = behind.find(|slot| view.compare(*slot, limit) == Ordering::Greater);
+        start = above.unwrap_or(from);
     }
-    Some(start)
+    (start, start == to && to > 1)
 }
