@@ -155,7 +155,7 @@ fn cursors(job: &Job) -> Result<Vec<Source>> {
             [table] => Ok(Source::Table(Box::new(table.reader()?.cursor(false)))),
             tables => {
                 let cursor = LevelCursor::new(tables.to_vec(), false);
-                Ok(Source::Level(Box::new(cursor)))
+                Ok(Source::Level(cursor))
             }
         });
     each.collect()

@@ -13,7 +13,8 @@ pub(crate) struct LevelCursor {
     tables: Tables,
     /// The index of the current table; the number of tables before the first seek.
     at: usize,
-    cursor: Option<TableCursor>,
+    // Boxed, since a merge moves its sources when they are made.
+    cursor: Option<Box<TableCursor>>,
     /// What reading cost in the tables that the cursor has left.
     left: GetTrace,
     fill_cache: bool,
@@ -97,27 +98,39 @@ impl LevelCursor {
 
     /// Opens the table with index `at`; the cursor becomes invalid if there is none.
     fn enter(&mut self, at: usize) -> Result<Option<&mut TableCursor>> {
-        if self.at != at || self.cursor.is_none() {
-            let old = self.leave();
-            self.cursor = match self.tables.all().get(at) {
-                Some(table) => {
-                    let cursor = table.reader()?.cursor(self.fill_cache);
-                    let cursor = cursor.found_by(self.tables.slice(at));
-                    Some(cursor.with_memory_of(old))
-                }
-                None => None,
-            };
-            self.at = at;
+        if self.at == at && self.cursor.is_some() {
+            return Ok(self.cursor.as_deref_mut());
         }
-        Ok(self.cursor.as_mut())
+        let Some(table) = self.tables.all().get(at) else {
+            self.leave();
+            return Ok(None);
+        };
+        let reader = match table.reader() {
+            Ok(reader) => reader,
+            Err(e) => {
+                self.leave();
+                return Err(e);
+            }
+        };
+        let cursor = match &mut self.cursor {
+            Some(cursor) => {
+                self.left.add(cursor.trace());
+                cursor.go_over(reader);
+                cursor
+            }
+            none => none.insert(Box::new(reader.cursor(self.fill_cache))),
+        };
+        cursor.find_by(self.tables.slice(at));
+        self.at = at;
+        Ok(Some(cursor))
     }
 
-    /// Leaves the current table. Returns the cursor over it, if there was one.
-    fn leave(&mut self) -> Option<TableCursor> {
+    /// Leaves the current table.
+    fn leave(&mut self) {
         self.at = self.tables.all().len();
-        let cursor = self.cursor.take()?;
-        self.left.add(cursor.trace());
-        Some(cursor)
+        if let Some(cursor) = self.cursor.take() {
+            self.left.add(cursor.trace());
+        }
     }
 
     /// If the current table has no more entries, moves to the first entry of a later table.
@@ -134,7 +147,7 @@ impl LevelCursor {
     fn settle_backward(&mut self) -> Result<()> {
         while self.cursor.as_ref().is_some_and(|c| !c.valid()) {
             let Some(before) = self.at.checked_sub(1) else {
-                drop(self.leave());
+                self.leave();
                 return Ok(());
             };
             if let Some(cursor) = self.enter(before)? {
@@ -153,14 +166,14 @@ impl Cursor for LevelCursor {
 
     #[inline]
     fn value(&mut self) -> Pinned {
-        self.cursor
-            .as_mut()
-            .map_or_else(Pinned::empty, TableCursor::value)
+        let cursor = self.cursor.as_deref_mut();
+        cursor.map_or_else(Pinned::empty, TableCursor::value)
     }
 
     #[inline]
     fn value_bytes(&self) -> &[u8] {
-        self.cursor.as_ref().map_or(&[], TableCursor::value_bytes)
+        let cursor = self.cursor.as_deref();
+        cursor.map_or(&[], TableCursor::value_bytes)
     }
 
     fn seek_first(&mut self) -> Result<()> {
@@ -200,7 +213,7 @@ impl Cursor for LevelCursor {
             .all()
             .partition_point(|t| &*t.meta.smallest < key);
         let Some(at) = behind.checked_sub(1) else {
-            drop(self.leave());
+            self.leave();
             return Ok(());
         };
         if let Some(cursor) = self.enter(at)? {
@@ -254,7 +267,7 @@ impl Cursor for LevelCursor {
                 hidden = 1;
             }
             let Some(at) = self.at.checked_sub(hidden) else {
-                drop(self.leave());
+                self.leave();
                 break;
             };
             if let Some(cursor) = self.enter(at)? {

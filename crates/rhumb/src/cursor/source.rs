@@ -15,7 +15,7 @@ pub(crate) enum Source {
     /// One table.
     Table(Box<TableCursor>),
     /// The disjoint tables of a run.
-    Level(Box<LevelCursor>),
+    Level(LevelCursor),
 }
 
 /// Calls a method of the inner cursor.

@@ -69,7 +69,7 @@ impl VisibleCursor {
         for run in runs.clone() {
             versions.push(match run.tables() {
                 [table] => Source::Table(Box::new(table.reader()?.cursor(true))),
-                _ => Source::Level(Box::new(LevelCursor::over_run(run.clone()))),
+                _ => Source::Level(LevelCursor::over_run(run.clone())),
             });
         }
         Ok(VisibleCursor {

@@ -57,7 +57,7 @@ fn store(random: &mut StdRng) -> Store {
 
 fn merged(runs: &[&Arc<Run>]) -> MergeCursor<Source> {
     let level = |run: &&Arc<Run>| LevelCursor::new(run.tables().to_vec(), false);
-    let sources = runs.iter().map(level).map(|c| Source::Level(Box::new(c)));
+    let sources = runs.iter().map(level).map(Source::Level);
     MergeCursor::new(sources.collect())
 }
 

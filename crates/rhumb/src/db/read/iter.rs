@@ -61,7 +61,7 @@ pub struct Iter<'db> {
 /// One end of an iterator.
 struct End {
     /// Made when the end first moves; later seeks use it again.
-    cursor: Option<ResolvedCursor>,
+    cursor: Option<Box<ResolvedCursor>>,
     /// Where the end begins: the bound of the iterator or the key of the last seek.
     start: Bound<Vec<u8>>,
     /// Whether a key was returned since; the cursor then remembers it.
@@ -345,7 +345,7 @@ impl<'db> Iter<'db> {
 
     #[inline]
     fn lent(&self) -> Option<&ResolvedCursor> {
-        self.front.cursor.as_ref().filter(|_| self.lends)
+        self.front.cursor.as_deref().filter(|_| self.lends)
     }
 
     fn step(&mut self) -> Result<bool> {
@@ -397,12 +397,13 @@ impl<'db> Iter<'db> {
     }
 
     /// A cursor for one of the ends.
-    fn cursor(&self) -> Result<ResolvedCursor> {
+    fn cursor(&self) -> Result<Box<ResolvedCursor>> {
         let (memtables, levels) = (self.view.filled_memtables(), &self.view.levels);
         let (from, to) = (as_slice(&self.from), as_slice(&self.to));
         let cursor = VisibleCursor::new(memtables, levels, self.visible, from, to)?;
         let (keyspace, with_values) = (self.keyspace, self.with_values);
-        Ok(ResolvedCursor::new(cursor, levels, keyspace, with_values))
+        let cursor = ResolvedCursor::new(cursor, levels, keyspace, with_values);
+        Ok(Box::new(cursor))
     }
 }
 

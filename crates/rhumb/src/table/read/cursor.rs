@@ -58,17 +58,18 @@ impl TableReader {
 
 impl TableCursor {
     /// Seeks by the table's slice of a model over several tables, if there is one.
-    pub fn found_by(mut self, slice: Option<SliceRef<'_>>) -> Self {
+    pub fn find_by(&mut self, slice: Option<SliceRef<'_>>) {
         self.slice = slice.map(SliceRef::keep);
-        self
     }
 
-    /// Keeps the key in the memory of another cursor, so that a walk from table to table asks for none.
-    pub fn with_memory_of(mut self, other: Option<TableCursor>) -> Self {
-        if let Some(other) = other {
-            self.key = other.key;
-        }
-        self
+    /// Leaves the table for another one, as a cursor that was made for that. Keeps the memory of the key, so that a walk from
+    /// table to table asks for none.
+    pub fn go_over(&mut self, table: &Arc<TableReader>) {
+        self.leave();
+        self.pins = Pins::default();
+        self.source = BlockSource::new(self.source.fill_cache);
+        (self.slice, self.walk) = (None, None);
+        self.table = Arc::clone(table);
     }
 
     /// The number of the block of the current entry.
