@@ -156,6 +156,7 @@ impl<'a> Fates<'a> {
             direction: Direction::Forward,
             limits: [self.bottom_until, None, None],
             visible: MAX_SEQUENCE,
+            with_values: true,
         })
     }
 

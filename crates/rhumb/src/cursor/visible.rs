@@ -227,6 +227,7 @@ impl VisibleCursor {
                 direction,
                 limits: [key_of(bound), end, None],
                 visible: self.visible,
+                with_values: self.with_values,
             });
         }
     }

@@ -21,8 +21,8 @@ fn store(random: &mut StdRng) -> Store {
     let mut store = Store::new(
         memory(),
         TableSpec {
-            table_bytes: random.random_range(400..4_000),
-            partition: Partition::Entries(random.random_range(4..40)),
+            table_bytes: random.random_range(400..8_000),
+            partition: Partition::Entries(random.random_range(4..100)),
             ..TableSpec::default()
         },
     );

@@ -79,6 +79,11 @@ fn check(entries: &Entries, raw: &[u8]) {
         ] {
             assert_eq!(view.compare(slot, &probe), key.cmp(&probe));
             assert_eq!(view.has_key(slot, &probe), *key == probe);
+            let below = entries.keys().filter(|(key, _)| *key < probe).count();
+            for slots in [0..view.count(), slot..view.count(), 0..slot, slot..slot] {
+                let first = below.clamp(slots.start, slots.end);
+                assert_eq!(view.first_from(slots, &probe), first);
+            }
             for at in [
                 0,
                 sequence.0.wrapping_sub(1),

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use rhumb_index::search::prefetch;
+
 use super::cursor::TableCursor;
 use super::load::LoadedBlock;
 use super::rows::{Even, Rows};
@@ -24,6 +26,12 @@ const LOOKED_AT: usize = 16;
 /// Keys that none of the entries reaches.
 pub(crate) type Limits<'k> = [Option<&'k [u8]>; 3];
 
+/// The value of the entry so far ahead is prefetched, of a long one the first bytes; at first, all values up to there, within
+/// limits. Of 6 and 12 entries, 12 made scans faster by a fiftieth.
+const AHEAD: usize = 12;
+const MOST_AHEAD: usize = 128;
+const MOST_AT_FIRST: usize = 1536;
+
 /// Which entries a cursor may lend.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reach<'k> {
@@ -32,6 +40,8 @@ pub(crate) struct Reach<'k> {
     pub limits: Limits<'k>,
     /// The largest sequence that is visible.
     pub visible: Sequence,
+    /// Whether values will be read.
+    pub with_values: bool,
 }
 
 /// Entries of a block, lent by a cursor that moves in one direction. They are plain: values in the block, each the newest
@@ -46,6 +56,8 @@ pub(crate) struct PlainEntries {
     lent_at: usize,
     /// Where keys and values lie, if they do at equal distances.
     strides: Option<Strides>,
+    /// Whether values are prefetched, if they do.
+    fetches_values: bool,
     /// Where a walk over keys of different lengths is.
     walk: Option<Walk>,
     /// Forwards, the entries behind `slot` and before this slot are known to be plain; backwards, those before `slot` and
@@ -79,7 +91,27 @@ impl PlainEntries {
             self.next_key(key);
         }
         self.slot = next;
+        self.prefetch_ahead();
         true
+    }
+
+    /// Prefetches the first values from a slot on.
+    #[inline]
+    fn prefetch_first(&self, slot: usize) {
+        if let Some(strides) = self.strides.filter(|_| self.fetches_values) {
+            let (start, len) = strides.value_place(slot);
+            let bytes = (len * AHEAD).min(MOST_AT_FIRST);
+            prefetch(&self.block.bytes, start..start + bytes);
+        }
+    }
+
+    /// Prefetches one value further on.
+    #[inline]
+    fn prefetch_ahead(&self) {
+        if let Some(strides) = self.strides.filter(|_| self.fetches_values) {
+            let (start, len) = strides.value_place(self.slot + AHEAD);
+            prefetch(&self.block.bytes, start..start + len.min(MOST_AHEAD));
+        }
     }
 
     /// Changes `key` from that of the entry to that of the next one.
@@ -250,26 +282,19 @@ impl TableCursor {
     /// back](TableCursor::take_back), or the cursor seeks, the cursor is invalid.
     pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         let view = self.here.as_ref()?.view();
-        let (direction, limits) = (reach.direction, reach.limits);
         let behind = self.slot + 1;
-        let (slot, (end, goes_on)) = match direction {
-            Direction::Forward => (self.slot, end(&view, behind, FIRST_STRIDE, limits)),
-            Direction::Backward => (behind, start(&view, behind, FIRST_STRIDE, limits)),
+        let (end, goes_on) = stretch(&view, behind, reach)?;
+        let slot = match reach.direction {
+            Direction::Forward => self.slot,
+            Direction::Backward => behind,
         };
-        // Up to the border of the block, few are as good as many.
-        let (lent, border) = match direction {
-            Direction::Forward => (end.saturating_sub(behind), end == view.count()),
-            Direction::Backward => (behind.saturating_sub(end), end == 1),
-        };
-        if lent == 0 || lent < LEAST && !border {
-            return None;
-        }
         let all_plain = view.are_all_puts(reach.visible);
-        Some(PlainEntries {
-            direction,
+        let plain = PlainEntries {
+            direction: reach.direction,
             slot,
             lent_at: slot,
             strides: view.strides(),
+            fetches_values: reach.with_values && reach.direction == Direction::Forward,
             walk: self.walk.take(),
             known: if all_plain { end } else { behind },
             end,
@@ -279,7 +304,9 @@ impl TableCursor {
             pins: std::mem::take(&mut self.pins),
             shortest_pinned: usize::MAX,
             block: self.here.take()?,
-        })
+        };
+        plain.prefetch_first(behind);
+        Some(plain)
     }
 
     /// Takes back what it has lent, and moves to where that was left: forwards to the entry shown last, at `key`; backwards
@@ -298,6 +325,22 @@ impl TableCursor {
             Direction::Backward => self.stand(plain.block, plain.slot.saturating_sub(1)),
         }
     }
+}
+
+/// Where the entries end, forwards from slot `behind` on and backwards before it, whose keys are within all limits, and whether
+/// there may be more there; `None` if they are too few.
+#[inline]
+fn stretch(view: &BlockView<'_>, behind: usize, reach: Reach<'_>) -> Option<(usize, bool)> {
+    let (end, goes_on) = match reach.direction {
+        Direction::Forward => end(view, behind, FIRST_STRIDE, reach.limits),
+        Direction::Backward => start(view, behind, FIRST_STRIDE, reach.limits),
+    };
+    // Up to the border of the block, few are as good as many.
+    let (lent, at_border) = match reach.direction {
+        Direction::Forward => (end.saturating_sub(behind), end == view.count()),
+        Direction::Backward => (behind.saturating_sub(end), end == 1),
+    };
+    (lent >= LEAST || lent > 0 && at_border).then_some((end, goes_on))
 }
 
 /// Where the entries from slot `from` on end whose keys are below all limits, and whether more of them may follow there.
