@@ -196,3 +196,44 @@ fn errors_of_children_come_out() {
         assert_at(&mut cursor, all.first_key_value());
     }
 }
+
+/// A seek to a place further on ends where any other does, and only children that are before it are sought.
+#[test]
+fn a_seek_on_leaves_alone_what_is_there_already() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    let (mut sought, mut left) = (0, 0);
+    for _ in 0..300 {
+        let number = rng.random_range(1..6);
+        let (lists, all) = children(&mut rng, number, 20);
+        let mut cursor = MergeCursor::new(lists);
+        cursor.seek_first().unwrap();
+        let steps = rng.random_range(0..10);
+        (0..steps).for_each(|_| cursor.next().unwrap());
+        let further = steps + rng.random_range(1..4);
+        let Some(((key, sequence), _)) = all.iter().nth(further) else {
+            continue;
+        };
+        let place = (key.clone(), sequence.0 + rng.random_range(0..2));
+        let before = |c: &ListCursor| c.here().is_some_and(|here| is_before(here, &place));
+        if cursor.here().is_none_or(|here| !is_before(here, &place)) {
+            continue;
+        }
+        let behind: Vec<bool> = cursor.children().map(|c| !before(c)).collect();
+        for child in &mut cursor.children {
+            child.cursor.calls_left = 1_000;
+        }
+        cursor.seek_on(&place.0, place.1).unwrap();
+        for (child, behind) in cursor.children.iter().zip(behind) {
+            let calls = 1_000 - child.cursor.calls_left;
+            assert_eq!(calls, usize::from(!behind));
+            (sought, left) = (sought + calls, left + usize::from(behind));
+        }
+        let expected = all.range((place.0, Reverse(place.1))..).next();
+        assert_at(&mut cursor, expected);
+    }
+    assert!(sought > 100 && left > 100, "{sought} sought, {left} left");
+}
+
+fn is_before(here: Here<'_>, place: &(Vec<u8>, Sequence)) -> bool {
+    (here.key, Reverse(here.sequence)) < (&place.0, Reverse(place.1))
+}
