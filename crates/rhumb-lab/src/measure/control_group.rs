@@ -10,6 +10,10 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
+/// How often the removal of a group is tried again while threads end in it: for two seconds.
+const REMOVALS: u32 = 2000;
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(1);
+
 /// A control group that contains only this process, until it leaves.
 #[derive(Debug)]
 #[must_use = "the process stays in the group until it leaves"]
@@ -18,10 +22,6 @@ pub struct ControlGroup {
     form: &'static Form,
     _alone: MutexGuard<'static, ()>,
 }
-
-/// How often the removal of a group is tried again while threads end in it: for two seconds.
-const REMOVALS: u32 = 2000;
-const BETWEEN_REMOVALS: Duration = Duration::from_millis(1);
 
 /// The stay of this process in a new group.
 #[derive(Debug)]
@@ -371,6 +371,7 @@ mod tests {
         let left = DeviceGroup::enter(directory.path(), limits).unwrap();
         left.unwrap().leave().unwrap();
     }
+
     /// A thread that is ending when the process moves back stays in the group until it has ended.
     #[test]
     fn leaving_waits_for_threads_that_are_ending() {

@@ -17,7 +17,7 @@ mod tests;
 /// How many children are passed one by one before their order is searched.
 const NEAR: usize = 4;
 
-/// After a child had none to lend that come before the entries of others, so many are merged before one is asked again.
+/// After a child had too few to lend before the entries of others, children are not asked so many times.
 const UNASKED: u32 = 2;
 
 /// Goes over the entries of several cursors in their merged order, in both directions.
@@ -176,7 +176,7 @@ impl<C: Cursor> MergeCursor<C> {
 
     /// As [`Cursor::seek`], to a place behind the current entry: children that are behind it already stay, unsearched.
     pub fn seek_on(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        if self.direction != Direction::Forward {
+        if self.direction != Direction::Forward || self.order.is_empty() {
             return self.seek(key, sequence);
         }
         self.place(Direction::Forward, |_, child| {
@@ -323,12 +323,14 @@ impl Lends for MergeCursor<Source> {
     }
 
     fn extend(&self, plain: &mut PlainEntries, limits: Limits<'_>) -> bool {
-        let second = self
-            .order
-            .get(1)
-            .and_then(|&second| self.children.get(second));
-        let next = second.and_then(|second| second.cursor.here());
-        plain.extend(next.map_or(limits, |next| with_last(limits, next.key)))
+        let Some(&second) = self.order.get(1) else {
+            return plain.extend(limits);
+        };
+        let next = self
+            .children
+            .get(second)
+            .and_then(|child| child.cursor.here());
+        next.is_some_and(|next| plain.extend(with_last(limits, next.key)))
     }
 
     fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {

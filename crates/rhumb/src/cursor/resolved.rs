@@ -132,23 +132,23 @@ impl ResolvedCursor {
         !self.resolves && self.cursor.next_plain()
     }
 
-    /// Moves over up to `most` keys that need no merge, and sets `rows` to them, maybe to none; their values are ranges
-    /// of [the values at hand](ResolvedCursor::values_at_hand).
-    pub fn next_many(&mut self, most: usize, rows: &mut Rows) {
+    /// Moves over up to `most` keys that need no merge, up to a bound, and sets `rows` to them, maybe to none; their values are
+    /// ranges of [the values at hand](ResolvedCursor::values_at_hand).
+    pub fn next_many(&mut self, most: usize, to: Bound<&[u8]>, rows: &mut Rows) {
         match self.resolves {
             true => rows.clear(),
-            false => self.cursor.next_many(most, rows),
+            false => self.cursor.next_many(most, to, rows),
         }
     }
 
-    /// Sets `rows` to the key shown last by a move forwards and up to `most` behind it that need no merge.
-    pub fn with_plain_behind(&mut self, most: usize, rows: &mut Rows) {
+    /// Sets `rows` to the key shown last by a move forwards and up to `most` behind it that need no merge, up to a bound.
+    pub fn with_plain_behind(&mut self, most: usize, to: Bound<&[u8]>, rows: &mut Rows) {
         if self.resolves {
             rows.clear();
             rows.push(self.key(), (0, self.value().len()));
             return;
         }
-        self.cursor.with_plain_behind(most, rows);
+        self.cursor.with_plain_behind(most, to, rows);
     }
 
     /// What the values of entries added to rows are ranges of.

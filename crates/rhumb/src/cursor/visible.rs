@@ -172,17 +172,19 @@ impl VisibleCursor {
         plain.is_some_and(|plain| plain.next(&mut self.key))
     }
 
-    /// Moves over up to `most` plain entries, and sets `rows` to them; their values are ranges of [the values at
+    /// Moves over up to `most` plain entries up to a bound, and sets `rows` to them; their values are ranges of [the values at
     /// hand](VisibleCursor::values_at_hand).
-    pub fn next_many(&mut self, most: usize, rows: &mut Rows) {
+    pub fn next_many(&mut self, most: usize, to: Bound<&[u8]>, rows: &mut Rows) {
+        self.extend_plain_to(most, to);
         match &mut self.plain {
             Some(plain) => plain.next_many(false, most, &mut self.key, rows),
             None => rows.clear(),
         }
     }
 
-    /// Sets `rows` to the key shown last by a move forwards and up to `most` plain entries behind it.
-    pub fn with_plain_behind(&mut self, most: usize, rows: &mut Rows) {
+    /// Sets `rows` to the key shown last by a move forwards and up to `most` plain entries behind it, up to a bound.
+    pub fn with_plain_behind(&mut self, most: usize, to: Bound<&[u8]>, rows: &mut Rows) {
+        self.extend_plain_to(most, to);
         match &mut self.plain {
             Some(plain) => plain.next_many(true, most, &mut self.key, rows),
             None => {
@@ -206,7 +208,7 @@ impl VisibleCursor {
     #[inline(never)]
     fn next_merged(&mut self, to: Bound<&[u8]>) -> Result<bool> {
         match self.plain {
-            Some(_) => self.extend_plain(Direction::Forward, to),
+            Some(_) => _ = self.extend_plain(Direction::Forward, to),
             // A seek whose entry is the only one that is wanted asks for none.
             None if self.kind == EntryKind::Put => self.enter_plain(Direction::Forward, to),
             None => {}
@@ -232,11 +234,24 @@ impl VisibleCursor {
         }
     }
 
-    /// Has more plain entries of the same block, up to the same limits, at the end of those there are.
-    fn extend_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) {
-        if let (Some(end), Some(plain)) = (self.coverage.free_until(direction), &mut self.plain) {
-            (self.versions).extend(plain, [key_of(bound), end, None]);
+    /// Has more plain entries of the same block, up to the same limits, at the end of those there are. Returns whether there may
+    /// be any.
+    fn extend_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) -> bool {
+        match (self.coverage.free_until(direction), &mut self.plain) {
+            (Some(end), Some(plain)) => {
+                let limits = [key_of(bound), end, None];
+                self.versions.extend(plain, limits)
+            }
+            _ => false,
         }
+    }
+
+    /// Has `most` plain entries forwards, or all that there are in the block up to a bound.
+    fn extend_plain_to(&mut self, most: usize, to: Bound<&[u8]>) {
+        let falls_short = |plain: &PlainEntries| plain.falls_short_of(most);
+        while self.plain.as_ref().is_some_and(falls_short)
+            && self.extend_plain(Direction::Forward, to)
+        {}
     }
 
     /// Ends the way over plain entries, so that the next step sees a bound that may have moved towards the cursor.

@@ -47,15 +47,12 @@ impl Ahead {
     /// Time for memory to answer, in steps.
     const DISTANCE: u32 = 6;
 
-    /// The cursor moved forward to `spot`, which is one entry further after the first step. In a merge others give entries
-    /// before its next one, so that is fetched always.
+    /// The cursor moved forward by one entry, to `spot`. Until it fetches further ahead it fetches the next one: in a merge
+    /// others give entries before that.
     fn step(&mut self, memtable: &Memtable, spot: Option<Spot>) {
         self.steps = self.steps.saturating_add(1);
         if self.steps < Self::STEPS {
-            if let Some(spot) = spot {
-                memtable.tree.fetch_after(spot);
-            }
-            return;
+            return memtable.fetch_after(spot);
         }
         self.distance = self.distance.saturating_sub(1);
         if self.distance == 0 {
@@ -69,6 +66,15 @@ impl Ahead {
                 self.spot = memtable.tree.fetch_after(spot);
                 self.distance += 1;
             }
+        }
+    }
+}
+
+impl Memtable {
+    /// Has the record behind an entry brought to the cache.
+    fn fetch_after(&self, spot: Option<Spot>) {
+        if let Some(spot) = spot {
+            self.tree.fetch_after(spot);
         }
     }
 }
@@ -154,9 +160,8 @@ impl Cursor for MemtableCursor {
         let tree = &self.memtable.tree;
         let target = tree.target(key, sequence);
         let spot = target.and_then(|target| tree.find(&target));
-        self.ahead = Ahead::START;
-        self.ahead.step(&self.memtable, spot);
-        self.stand_on(spot);
+        self.memtable.fetch_after(spot);
+        self.go_to(spot);
         Ok(())
     }
 

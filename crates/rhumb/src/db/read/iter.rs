@@ -282,7 +282,7 @@ impl<'db> Iter<'db> {
         if self.goes_on_alone()
             && let Some(front) = &mut self.front.cursor
         {
-            front.next_many(most, &mut self.rows);
+            front.next_many(most, self.back.bound(), &mut self.rows);
             self.steps += self.rows.len() as u64;
         }
         if self.rows.len() == 0 {
@@ -290,7 +290,7 @@ impl<'db> Iter<'db> {
                 return Ok(None);
             }
             if let Some(front) = &mut self.front.cursor {
-                front.with_plain_behind(most - 1, &mut self.rows);
+                front.with_plain_behind(most - 1, self.back.bound(), &mut self.rows);
                 self.steps += self.rows.len() as u64 - 1;
             }
         }

@@ -66,7 +66,6 @@ impl TableCursor {
     /// table to table asks for none.
     pub fn go_over(&mut self, table: &Arc<TableReader>) {
         self.leave();
-        self.pins = Pins::default();
         self.source = BlockSource::new(self.source.fill_cache);
         (self.slice, self.walk) = (None, None);
         self.table = Arc::clone(table);
