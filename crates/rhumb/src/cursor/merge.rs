@@ -17,8 +17,9 @@ mod tests;
 /// How many children are passed one by one before their order is searched.
 const NEAR: usize = 4;
 
-/// After a child had too few to lend before the entries of others, children are not asked so many times.
-const UNASKED: u32 = 2;
+/// After a child had too few to lend before the entries of others, children are not asked so many times: first once, then twice,
+/// and so on.
+const MOST_UNASKED: u32 = 16;
 
 /// Goes over the entries of several cursors in their merged order, in both directions.
 ///
@@ -32,7 +33,8 @@ pub(crate) struct MergeCursor<C> {
     order: Vec<usize>,
     /// The direction in which the children other than the first have moved to their next entries.
     direction: Direction,
-    /// How often no child is asked to lend entries.
+    /// How often no child is asked to lend entries, from the last time on that one had too few, and how often none will be yet.
+    pause: u32,
     unasked: u32,
 }
 
@@ -115,8 +117,18 @@ impl<C: Cursor> MergeCursor<C> {
             order: Vec::with_capacity(children),
             children: Vec::with_capacity(children),
             direction: Direction::Forward,
+            pause: 0,
             unasked: 0,
         }
+    }
+
+    fn ask_again(&mut self) {
+        (self.pause, self.unasked) = (0, 0);
+    }
+
+    fn ask_later(&mut self) {
+        self.pause = (2 * self.pause).clamp(1, MOST_UNASKED);
+        self.unasked = self.pause;
     }
 
     /// Adds a child, older than those before it; the merge must be positioned anew afterwards.
@@ -160,7 +172,8 @@ impl<C: Cursor> MergeCursor<C> {
         direction: Direction,
         mut go: impl FnMut(usize, &mut Child<C>) -> Result<()>,
     ) -> Result<()> {
-        (self.direction, self.unasked) = (direction, 0);
+        self.direction = direction;
+        self.ask_again();
         self.order.clear();
         let mut order = std::mem::take(&mut self.order);
         for (number, child) in self.children.iter_mut().enumerate() {
@@ -316,8 +329,9 @@ impl Lends for MergeCursor<Source> {
                 first.cursor.lend(Reach { limits, ..reach })
             }
         };
-        if lent.is_none() {
-            self.unasked = UNASKED;
+        match lent {
+            None => self.ask_later(),
+            Some(_) => self.ask_again(),
         }
         lent
     }
@@ -338,7 +352,7 @@ impl Lends for MergeCursor<Source> {
             return;
         };
         if !plain.has_moved() {
-            self.unasked = UNASKED;
+            self.ask_later();
         }
         if let Some(child) = self.children.get_mut(first) {
             child.cursor.take_back(plain, key);

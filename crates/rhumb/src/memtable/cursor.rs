@@ -72,6 +72,8 @@ impl Ahead {
 
 impl Memtable {
     /// Has the record behind an entry brought to the cache.
+    // Not inlined, so that it is inlined in long walks.
+    #[inline(never)]
     fn fetch_after(&self, spot: Option<Spot>) {
         if let Some(spot) = spot {
             self.tree.fetch_after(spot);
