@@ -17,8 +17,8 @@ mod tests;
 /// How many children are passed one by one before their order is searched.
 const NEAR: usize = 4;
 
-/// After a child had too few to lend before the entries of others, children are not asked so many times: first once, then twice,
-/// and so on.
+/// After a child had too few entries to lend before those of others, no child is asked once, after the next such answer twice, then
+/// four times, and so many times at most.
 const MOST_UNASKED: u32 = 16;
 
 /// Goes over the entries of several cursors in their merged order, in both directions.
@@ -33,8 +33,9 @@ pub(crate) struct MergeCursor<C> {
     order: Vec<usize>,
     /// The direction in which the children other than the first have moved to their next entries.
     direction: Direction,
-    /// How often no child is asked to lend entries, from the last time on that one had too few, and how often none will be yet.
+    /// How often no child is asked to lend entries since one had too few.
     pause: u32,
+    /// How often of these are left.
     unasked: u32,
 }
 
