@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::entry::{Direction, RangeDeleteTree, Sequence, Span, is_before, is_behind};
 use crate::error::Result;
 use crate::memtable::Memtable;
+use crate::table::Limits;
 use crate::version::Run;
 
 /// Finds the newest visible range delete over each key that an iterator visits. Remembers the range
@@ -56,16 +57,25 @@ impl Coverage {
         Ok(self.sequence)
     }
 
-    /// How far from the last key asked for, in a direction, no range delete is known to be over keys: forwards below the key
-    /// returned, backwards above it; without a limit for `Some(None)`. `None` if there is one over that key.
-    pub fn free_until(&self, direction: Direction) -> Option<Option<&[u8]>> {
+    /// What entries in a direction from the last key asked for must not reach: a bound, and where range deletes may be over keys
+    /// again. `None` if one is over that key.
+    pub fn limits<'k>(
+        &'k self,
+        direction: Direction,
+        bound: Bound<&'k [u8]>,
+    ) -> Option<Limits<'k>> {
+        let bound = match bound {
+            Bound::Included(key) | Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
+        };
         if self.memtables.is_empty() && self.runs.is_empty() {
-            return Some(None);
+            return Some([bound, None, None]);
         }
-        (self.sequence == 0).then_some(match direction {
+        let free_until = match direction {
             Direction::Forward => self.to.as_deref(),
-            Direction::Backward => Some(&self.from),
-        })
+            Direction::Backward => Some(&*self.from),
+        };
+        (self.sequence == 0).then_some([bound, free_until, None])
     }
 
     /// A start of keys, up to the last one asked for, that are all deleted at the same sequence or

@@ -311,10 +311,7 @@ impl Lends for MergeCursor<Source> {
     /// Entries of the block of the current entry, as far as they come before the current entries of all other children. Where
     /// children take turns there are few, so none are asked for each time. The merge sets the last limit itself.
     fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
-        if reach.direction != self.direction {
-            return None;
-        }
-        if !self.current()?.lends() {
+        if reach.direction != self.direction || !self.current()?.lends() {
             return None;
         }
         if self.unasked > 0 {

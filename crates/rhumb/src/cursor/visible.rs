@@ -224,10 +224,10 @@ impl VisibleCursor {
     /// Goes on with the plain entries of the current block, as far as they come before a bound, all entries of other runs, and
     /// the next range delete.
     fn enter_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) {
-        if let Some(end) = self.coverage.free_until(direction) {
+        if let Some(limits) = self.coverage.limits(direction, bound) {
             self.plain = self.versions.lend(Reach {
                 direction,
-                limits: [key_of(bound), end, None],
+                limits,
                 visible: self.visible,
                 with_values: self.with_values,
             });
@@ -237,11 +237,8 @@ impl VisibleCursor {
     /// Has more plain entries of the same block, up to the same limits, at the end of those there are. Returns whether there may
     /// be any.
     fn extend_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) -> bool {
-        match (self.coverage.free_until(direction), &mut self.plain) {
-            (Some(end), Some(plain)) => {
-                let limits = [key_of(bound), end, None];
-                self.versions.extend(plain, limits)
-            }
+        match (self.coverage.limits(direction, bound), &mut self.plain) {
+            (Some(limits), Some(plain)) => self.versions.extend(plain, limits),
             _ => false,
         }
     }
@@ -497,14 +494,6 @@ impl VisibleCursor {
         last_key.clone_from(&self.key);
         *last_sequence = sequence;
         Ok(())
-    }
-}
-
-/// The key of a bound.
-fn key_of(bound: Bound<&[u8]>) -> Option<&[u8]> {
-    match bound {
-        Bound::Included(key) | Bound::Excluded(key) => Some(key),
-        Bound::Unbounded => None,
     }
 }
 

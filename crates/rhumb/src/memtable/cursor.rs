@@ -72,7 +72,7 @@ impl Ahead {
 
 impl Memtable {
     /// Has the record behind an entry brought to the cache.
-    // Not inlined, so that it is inlined in long walks.
+    // A call, since this is for seeks and first steps: `Tree::fetch_after` is inlined where walks are long.
     #[inline(never)]
     fn fetch_after(&self, spot: Option<Spot>) {
         if let Some(spot) = spot {
