@@ -30,6 +30,21 @@ pub(crate) fn append(to: &mut Vec<u8>, from: &[u8]) {
     }
 }
 
+/// Appends the `len` bytes of `from` that start at `at`, as far as there are so many. Up to 32 are copied as one piece, without a
+/// call, with what follows them in `from`, which is cut off again.
+#[inline]
+pub(crate) fn append_part(to: &mut Vec<u8>, from: &[u8], at: usize, len: usize) {
+    let from = from.get(at..).unwrap_or_default();
+    match from.first_chunk::<32>() {
+        Some(piece) if len <= piece.len() => {
+            let end = to.len() + len;
+            to.extend_from_slice(piece);
+            to.truncate(end);
+        }
+        _ => to.extend_from_slice(from.get(..len).unwrap_or(from)),
+    }
+}
+
 /// Copies 4 to 32 bytes by whole words; returns `false`, with nothing copied, for other lengths or
 /// if the lengths differ.
 #[inline]
@@ -127,6 +142,23 @@ fn abbreviate_behind(prefix: &[u8], key: &[u8]) -> u64 {
 #[cfg(not(loom))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_appended_whatever_follows_them() {
+        let bytes: Vec<u8> = (1..=70).collect();
+        for at in 0..=71 {
+            for len in [0, 1, 7, 31, 32, 33, 70] {
+                let mut to = b"before".to_vec();
+                append_part(&mut to, &bytes, at, len);
+                let (start, end) = (at.min(70), (at + len).min(70));
+                assert_eq!(
+                    to,
+                    [b"before", &bytes[start..end]].concat(),
+                    "{len} at {at}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn short_keys_are_copied_and_compared_whole() {

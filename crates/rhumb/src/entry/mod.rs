@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::memory::Pinned;
 
 pub(crate) use keys::{
-    abbreviate, append, compare, copy_words, hash_key, is_before, is_behind, is_same, set_key,
-    successor,
+    abbreviate, append, append_part, compare, copy_words, hash_key, is_before, is_behind, is_same,
+    set_key, successor,
 };
 pub(crate) use pointer::Pointer;
 pub(crate) use range_deletes::{Ascending, Fragment, Piece, RangeDeleteTree, RangeDeletes, Span};

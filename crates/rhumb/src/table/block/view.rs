@@ -109,7 +109,7 @@ impl<'a> BlockView<'a> {
 
     /// Where the value at `slot` starts in the raw form, or would if it had one.
     #[inline]
-    pub(super) fn value_start(&self, slot: usize) -> usize {
+    pub fn value_start(&self, slot: usize) -> usize {
         let layout = self.layout;
         let before = match layout.fixed_values {
             true => slot * layout.value.alike(),

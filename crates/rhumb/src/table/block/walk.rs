@@ -1,6 +1,7 @@
 //! Walks forwards over a block whose keys have different lengths.
 
 use super::{BlockView, HEADER_BYTES};
+use crate::entry::append_part;
 
 /// An entry that a walk stands on, and where it lies: what would otherwise be summed up again at each step, from the start of the
 /// entry's group.
@@ -73,11 +74,11 @@ impl BlockView<'_> {
             let shared = layout.shared.get(self.raw, slot);
             key.truncate(prefix + shared.min(walk.held));
             if shared > walk.held {
-                key.extend_from_slice(self.slice(walk.head + walk.held, shared - walk.held));
+                append_part(key, self.raw, walk.head + walk.held, shared - walk.held);
             }
             walk.held = shared;
         }
-        key.extend_from_slice(self.slice(walk.key_end, len));
+        append_part(key, self.raw, walk.key_end, len);
         walk.key_end += len;
         walk.slot = slot;
     }

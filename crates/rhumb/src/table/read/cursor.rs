@@ -17,7 +17,7 @@ use crate::table::block::Walk;
 /// A position in a table.
 #[derive(Debug)]
 pub(crate) struct TableCursor {
-    table: Arc<TableReader>,
+    pub(super) table: Arc<TableReader>,
     /// The table's slice of a model over several tables.
     slice: Option<Slice>,
     pub(in crate::table) source: BlockSource,

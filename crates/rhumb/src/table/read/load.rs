@@ -32,6 +32,9 @@ const SMALL_VALUE_BYTES: usize = 512;
 /// lie in about the first two lines.
 const SECOND_LINE: (usize, usize) = (64, 64);
 
+/// So many bytes of a block, behind its first line, are prefetched for a walk that is near its end.
+const START: (usize, usize) = (64, 576);
+
 /// Windows of more than this many times the bytes of one call are not searched for cached blocks.
 const WIDEST_TRIMMED: u64 = 4;
 
@@ -314,6 +317,12 @@ impl TableReader {
     pub(in crate::table) fn prefetch_block(&self, number: u64, slot: u64) {
         self.frame_slots
             .prefetch(number, self.likely_rows.about(slot));
+    }
+
+    /// Prefetches the start of a block, if it is in memory, for a walk that comes from the block before it.
+    #[inline]
+    pub(super) fn prefetch_start(&self, number: u64) {
+        self.frame_slots.prefetch(number, [START]);
     }
 
     /// A block that was verified when it was loaded.

@@ -30,6 +30,12 @@ pub(crate) type Limits<'k> = [Option<&'k [u8]>; 3];
 /// a fiftieth.
 const AHEAD: usize = 12;
 
+/// Where values lie at different distances, what lies so many bytes behind the start of a value is prefetched.
+const BYTES_AHEAD: usize = 768;
+
+/// If the current block has fewer entries left, the next one is prefetched as well.
+const NEAR_END: usize = 10;
+
 /// Of one value so many bytes are prefetched at most, and at first so many of all: the processor itself fetches ahead in long ones.
 const MOST_AHEAD: usize = 128;
 const MOST_AT_FIRST: usize = 1536;
@@ -100,12 +106,18 @@ impl PlainEntries {
     /// Prefetches the values of the first entries.
     #[inline]
     fn prefetch_first(&self) {
-        if let Some(strides) = self.strides.filter(|_| self.fetches_values) {
-            let (start, len) = strides.value_place(self.slot + 1);
-            let entries = self.end.saturating_sub(self.slot + 1).min(AHEAD);
-            let bytes = (len * entries).min(MOST_AT_FIRST);
-            prefetch(&self.block.bytes, start..start + bytes);
+        if !self.fetches_values {
+            return;
         }
+        let (start, bytes) = match self.strides {
+            Some(strides) => {
+                let (start, len) = strides.value_place(self.slot + 1);
+                let entries = self.end.saturating_sub(self.slot + 1).min(AHEAD);
+                (start, len * entries)
+            }
+            None => (self.block.view().value_start(self.slot), BYTES_AHEAD),
+        };
+        prefetch(&self.block.bytes, start..start + bytes.min(MOST_AT_FIRST));
     }
 
     /// Prefetches one value further on.
@@ -117,11 +129,17 @@ impl PlainEntries {
         }
     }
 
-    /// Changes `key` from that of the entry to that of the next one.
+    /// Changes `key` from that of the entry to that of the next one, and prefetches what lies behind the value of that one.
     // Not inlined: most blocks that are walked have strides.
     #[inline(never)]
     fn next_key(&mut self, key: &mut Vec<u8>) {
-        (self.block.view()).next_key(self.slot, &mut self.walk, key);
+        let view = self.block.view();
+        view.next_key(self.slot, &mut self.walk, key);
+        if self.fetches_values {
+            let (start, len) = view.value_near(self.slot + 1, self.walk.as_ref());
+            let start = start + BYTES_AHEAD;
+            prefetch(&self.block.bytes, start..start + len.min(MOST_AHEAD));
+        }
     }
 
     /// Moves over up to `most` entries forwards, and sets `rows` to them, with the entry shown last in front if
@@ -297,6 +315,9 @@ impl TableCursor {
             Direction::Backward => behind,
         };
         let all_plain = view.are_all_puts(reach.visible);
+        if reach.direction == Direction::Forward && view.count() - self.slot <= NEAR_END {
+            (self.table).prefetch_start(self.here.as_ref()?.number + 1);
+        }
         let plain = PlainEntries {
             direction: reach.direction,
             slot,
