@@ -15,6 +15,7 @@
 //!
 //! Blocks are never freed before the tree, so a reader may look into any block at any time.
 
+use std::cmp::Ordering as Order;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -29,6 +30,9 @@ use crate::entry::Sequence;
 use crate::memory::{Address, Arena, Pieces};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::{Mutex, OwnLines};
+
+/// Of most records, all that is not fetched anyway while the rest is read.
+pub(super) const RECORD_BYTES: usize = 128;
 
 /// More levels than a tree of as many entries as the arena can hold has if every block is half full.
 pub(super) const MAX_LEVELS: usize = 16;
@@ -192,26 +196,35 @@ impl Tree {
     }
 
     /// As [`Tree::place`], if entries from `at` on have the target's head.
+    // Not inlined: it is seldom needed where heads of keys differ.
     #[inline(never)]
     fn place_of_equals(
         &self,
         view: &View<'_>,
         target: &Target<'_>,
         head: u64,
-        mut at: usize,
+        at: usize,
     ) -> (usize, bool) {
         let skip = view.block.skip();
-        let mut end = at + 1;
+        let compare = |at| target.compare(&self.record(view.record(at)), skip);
+        // Its value may be wanted with its key.
+        prefetch(self.arena.record_onwards(view.record(at)), 0..RECORD_BYTES);
+        // Of the versions of a key the newest comes first, which nearly all gets and puts look for.
+        match compare(at) {
+            Order::Less => {}
+            order => return (at, order == Order::Equal),
+        }
+        let (mut at, mut end) = (at + 1, at + 1);
         if end < view.len() && view.head(end) == head {
             end = view.first_not(end, |other| other <= head);
         }
         self.prefetch_records(view, at..end);
         while at < end {
             let middle = (at + end) / 2;
-            match target.compare(&self.record(view.record(middle)), skip) {
-                std::cmp::Ordering::Less => at = middle + 1,
-                std::cmp::Ordering::Greater => end = middle,
-                std::cmp::Ordering::Equal => return (middle, true),
+            match compare(middle) {
+                Order::Less => at = middle + 1,
+                Order::Greater => end = middle,
+                Order::Equal => return (middle, true),
             }
         }
         (at, false)

@@ -4,7 +4,7 @@ use rhumb_index::search::prefetch;
 
 use super::block::{Block, SLOTS};
 use super::record::Record;
-use super::tree::{FIRST, Leaf, NONE, Spot, Tree};
+use super::tree::{FIRST, Leaf, NONE, RECORD_BYTES, Spot, Tree};
 use crate::sync::atomic::Ordering;
 
 /// The writer has changed a block meanwhile.
@@ -99,8 +99,6 @@ impl Tree {
     /// cheap to find.
     #[inline(always)]
     pub fn fetch_after(&self, spot: Spot) -> Option<Spot> {
-        /// Of most records, all that is not fetched anyway while the rest is read.
-        const BYTES: usize = 128;
         let after = self.try_after(spot).ok()??;
         if after.at == 0
             && let Some(leaf) = self.leaves.get(after.leaf)
@@ -108,7 +106,7 @@ impl Tree {
         {
             next.prefetch();
         }
-        prefetch(self.arena.record_onwards(after.record), 0..BYTES);
+        prefetch(self.arena.record_onwards(after.record), 0..RECORD_BYTES);
         Some(after)
     }
 

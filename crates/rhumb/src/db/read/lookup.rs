@@ -277,8 +277,8 @@ impl<'a> Lookup<'a> {
     }
 
     /// What is asked of a table.
-    #[inline]
-    fn asked<'t>(&self, table: InRun<'t>, likely: bool) -> Asked<'t>
+    #[inline(always)]
+    pub(in crate::db) fn asked<'t>(&self, table: InRun<'t>, likely: bool) -> Asked<'t>
     where
         'a: 't,
     {
@@ -357,24 +357,17 @@ impl<'a> Lookup<'a> {
     // Left to itself, the compiler makes calls of it, which copy the version once more.
     #[inline(always)]
     pub(in crate::db) fn keep_newer(&mut self, found: Option<Version>) {
-        if let Some(version) = found {
-            let newer = |f: &Version| f.sequence < version.sequence;
-            if self.found.as_ref().is_none_or(newer) {
-                self.found = Some(version);
-            }
+        let newer = |f: &Version| found.as_ref().is_some_and(|new| f.sequence < new.sequence);
+        // Moved as a whole: a version taken out of its option and put into another is moved twice.
+        if self.found.as_ref().is_none_or(newer) {
+            self.found = found;
         }
     }
 
-    /// What is asked of a table, for steps that are taken together with other look-ups, and the numbers of the key.
+    /// The numbers of the key.
     #[inline]
-    pub(in crate::db) fn asked_together<'t>(
-        &mut self,
-        table: InRun<'t>,
-    ) -> (Asked<'t>, &mut NumberCache)
-    where
-        'a: 't,
-    {
-        (self.asked(table, false), &mut self.numbers)
+    pub(in crate::db) fn numbers(&mut self) -> &mut NumberCache {
+        &mut self.numbers
     }
 
     /// Notes the range deletes of a table over the key.

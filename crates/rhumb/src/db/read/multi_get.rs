@@ -9,7 +9,7 @@ use crate::db::stats::counters::ReadCounters;
 use crate::entry::{Content, Sequence, abbreviate};
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::table::{BegunGet, BlockSource, GetTrace, read_together};
+use crate::table::{Asked, BegunGet, BlockSource, GetTrace, read_together};
 use crate::tune::Chooser;
 use crate::version::{InRun, Run};
 use crate::vlog::unread;
@@ -49,11 +49,12 @@ pub(in crate::db) fn look_up_all(
     if let Some(tuner) = tuner {
         tuner.note_gets(&trace);
     }
+    lookups.iter_mut().for_each(Lookup::note_end);
+    let sources = lookups.iter().map(|lookup| lookup.sources);
+    reads.count_together(sources, &trace);
     let mut values = vec![None; keys.len()];
     let mut apart = Vec::new();
     for (&place, lookup) in order.iter().zip(&mut lookups) {
-        lookup.note_end();
-        reads.count(lookup.sources, &std::mem::take(&mut trace));
         match (lookup.take_answer(), values.get_mut(place)) {
             (Some(Content::Here(value)), Some(into)) => *into = Some(value),
             (Some(Content::Apart(pointer)), _) => apart.push((place, lookup.key(), pointer)),
@@ -73,15 +74,16 @@ pub(in crate::db) fn look_up_all(
     Ok(values)
 }
 
-/// A look-up and the table that it is asked of, whose filter does not exclude the key.
+/// A look-up and what it asks of a table whose filter does not exclude the key.
 struct Question<'l, 'k, 'r> {
     lookup: &'l mut Lookup<'k>,
-    table: InRun<'r>,
+    asked: Asked<'r>,
     get: BegunGet<'r>,
 }
 
-impl<'l, 'k, 'r> Question<'l, 'k, 'r> {
+impl<'l, 'k: 'r, 'r> Question<'l, 'k, 'r> {
     /// Asks the range deletes and the filter of a table; `None` if the filter excludes the key.
+    #[inline]
     fn begin(
         lookup: &'l mut Lookup<'k>,
         table: InRun<'r>,
@@ -90,22 +92,20 @@ impl<'l, 'k, 'r> Question<'l, 'k, 'r> {
     ) -> Result<Option<Self>> {
         let reader = table.table.reader()?;
         lookup.cover_by(reader);
-        let (asked, numbers) = lookup.asked_together(table);
-        let Some(get) = reader.begin_get(&asked, numbers, trace)? else {
+        let asked = lookup.asked(table, false);
+        let Some(get) = reader.begin_get(&asked, lookup.numbers(), trace)? else {
             lookup.note_asked(level);
             return Ok(None);
         };
-        Ok(Some(Question { lookup, table, get }))
+        Ok(Some(Question { lookup, asked, get }))
     }
 
     fn prefetch_index(&mut self) -> Result<()> {
-        let (asked, numbers) = self.lookup.asked_together(self.table);
-        self.get.prefetch_index(&asked, numbers)
+        (self.get).prefetch_index(&self.asked, self.lookup.numbers())
     }
 
     fn ask_index(&mut self) -> Result<()> {
-        let (asked, numbers) = self.lookup.asked_together(self.table);
-        self.get.ask_index(&asked, numbers)
+        (self.get).ask_index(&self.asked, self.lookup.numbers())
     }
 
     /// Whether the question behind it may need the same block. Behind the last of a group, nothing is known.
@@ -116,8 +116,7 @@ impl<'l, 'k, 'r> Question<'l, 'k, 'r> {
 
     /// Searches the block.
     fn end(&mut self, level: usize, source: &mut BlockSource) -> Result<()> {
-        let (asked, _) = self.lookup.asked_together(self.table);
-        let found = self.get.end(&asked, source)?;
+        let found = self.get.end(&self.asked, source)?;
         self.lookup.keep_newer(found);
         self.lookup.note_asked(level);
         Ok(())
@@ -125,9 +124,9 @@ impl<'l, 'k, 'r> Question<'l, 'k, 'r> {
 }
 
 /// Asks the tables of a run, in key order, for the keys whose answers they may change.
-fn ask_run<'l, 'k: 'l>(
+fn ask_run<'l, 'k: 'l + 'r, 'r>(
     level: usize,
-    run: &Run,
+    run: &'r Run,
     lookups: impl Iterator<Item = &'l mut Lookup<'k>>,
     trace: &mut GetTrace,
 ) -> Result<()> {
@@ -159,7 +158,7 @@ fn ask_run<'l, 'k: 'l>(
 }
 
 /// Begins questions until there are [`TOGETHER`]: where filters exclude keys, others take their place.
-fn fill<'l, 'k, 'r>(
+fn fill<'l, 'k: 'r, 'r>(
     questions: &mut Vec<Question<'l, 'k, 'r>>,
     in_tables: &mut impl Iterator<Item = (&'l mut Lookup<'k>, InRun<'r>)>,
     level: usize,
@@ -179,7 +178,10 @@ fn fill<'l, 'k, 'r>(
 }
 
 /// Takes questions, in key order, through the steps in which each waits for memory or the device.
-fn prepare(questions: &mut [Question<'_, '_, '_>], source: &mut BlockSource) -> Result<()> {
+fn prepare<'k: 'r, 'r>(
+    questions: &mut [Question<'_, 'k, 'r>],
+    source: &mut BlockSource,
+) -> Result<()> {
     for question in &mut *questions {
         question.prefetch_index()?;
     }

@@ -77,8 +77,9 @@ impl Blocks {
 }
 
 impl Stripe {
+    /// Counts one get and the sources that it asked.
     #[inline(always)]
-    fn count(&self, sources: Sources, trace: &GetTrace, add: impl Fn(&AtomicU64, u64)) {
+    fn count(&self, sources: Sources, add: impl Fn(&AtomicU64, u64)) {
         add(&self.gets, 1);
         add(&self.memtable_hits, sources.memtable_hit.into());
         add(&self.tier_probed, sources.tier_probed.into());
@@ -91,6 +92,11 @@ impl Stripe {
             let wrong = sources.above_false_positive.into();
             add(&self.above_false_positive, wrong);
         }
+    }
+
+    /// Counts what gets did in tables.
+    #[inline(always)]
+    fn count_tables(&self, trace: &GetTrace, add: impl Fn(&AtomicU64, u64)) {
         add(&self.tables_probed, trace.tables_probed.into());
         add(&self.filter_negative, trace.filter_negative.into());
         add(&self.filter_positive, trace.filter_positive.into());
@@ -128,9 +134,25 @@ fn add_shared(counter: &AtomicU64, n: u64) {
 impl ReadCounters {
     /// Counts one get, the sources that it asked, and what it did in tables.
     pub(in crate::db) fn count(&self, sources: Sources, trace: &GetTrace) {
+        self.count_together([sources].into_iter(), trace);
+    }
+
+    /// Counts several gets, the sources that each asked, and what they did in tables.
+    #[inline]
+    pub(in crate::db) fn count_together(
+        &self,
+        sources: impl Iterator<Item = Sources>,
+        trace: &GetTrace,
+    ) {
         match self.stripe() {
-            Some((stripe, true)) => stripe.count(sources, trace, add_owned),
-            Some((stripe, false)) => stripe.count(sources, trace, add_shared),
+            Some((stripe, true)) => {
+                sources.for_each(|sources| stripe.count(sources, add_owned));
+                stripe.count_tables(trace, add_owned);
+            }
+            Some((stripe, false)) => {
+                sources.for_each(|sources| stripe.count(sources, add_shared));
+                stripe.count_tables(trace, add_shared);
+            }
             None => {}
         }
     }

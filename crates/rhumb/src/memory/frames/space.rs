@@ -64,6 +64,8 @@ pub(super) struct FrameSpace {
     slabs: usize,
     /// A frame's index is its slab's number, shifted left by this, plus its place.
     places_shift: u32,
+    /// Two to the power of this are the headers of a slab that lie together.
+    together_shift: u32,
     headers_offset: usize,
     /// How many headers at the start of each slab's headers take memory even if unused: those in
     /// huge pages.
@@ -111,6 +113,7 @@ impl FrameSpace {
             slab_bytes,
             slabs,
             places_shift: places.trailing_zeros(),
+            together_shift: HEADERS_TOGETHER.min(places).trailing_zeros(),
             headers_offset,
             headers_ahead,
             frame_bytes: (0..slabs).map(|_| AtomicU32::new(0)).collect(),
@@ -150,13 +153,13 @@ impl FrameSpace {
 
     #[inline]
     fn header_address(&self, frame: FrameNumber) -> NonNull<Header> {
-        let together = HEADERS_TOGETHER.min(1 << self.places_shift);
-        let place = self.place_of(frame);
-        let group = place / together * self.slabs + self.slab_of(frame);
-        let offset = (group * together + place % together) * size_of::<Header>();
+        let together = self.together_shift;
+        let (place, in_group) = (self.place_of(frame), (1 << together) - 1);
+        let group = (place >> together) * self.slabs + self.slab_of(frame);
+        let offset = (group << together | place & in_group) * size_of::<Header>();
         let offset = self.headers_offset + offset;
         // SAFETY: `frame` made the number, so the slab is below `slabs` and the place below `1 <<
-        // places_shift`, a multiple of `together` (both are powers of two). So the group is below
+        // places_shift`, a multiple of `1 << together`. So the group is below
         // the number of groups for which `reserve` made room after `headers_offset`.
         unsafe { self.region.start().add(offset).cast() }
     }

@@ -17,11 +17,12 @@ use rhumb_index::search::{
 };
 
 use super::BlockView;
+use super::row_keys::RowKeys;
 use crate::entry::{MAX_SEQUENCE, Sequence, compare};
 
 /// The longest row of keys that is prefetched as a whole, in bytes: about as many cache lines as a
 /// core can load at once.
-const PREFETCHED_BYTES: usize = 640;
+pub(super) const PREFETCHED_BYTES: usize = 640;
 
 /// So many groups of keys of different lengths are compared with a key at once.
 const GROUPS_AT_ONCE: usize = 32;
@@ -196,15 +197,7 @@ impl BlockView<'_> {
     /// The range of slots in which the target is expected.
     #[inline]
     fn bounds(&self, expected: Option<u64>) -> Range<usize> {
-        let count = self.count();
-        let Some((expected, (low, high))) = expected.zip(self.slot_hint()) else {
-            return 0..count;
-        };
-        let expected = i64::try_from(expected).unwrap_or(i64::MAX);
-        let clamp = |slot: i64| usize::try_from(slot).unwrap_or(0).min(count);
-        // The lower bound of a missing key may be one slot further.
-        let end = expected.saturating_add(i64::from(high) + 1);
-        clamp(expected.saturating_add(low.into()))..clamp(end)
+        slots_near(expected, self.slot_hint(), self.count())
     }
 
     /// Searches keys of equal length, first where the model expects the key.
@@ -257,7 +250,7 @@ impl BlockView<'_> {
 
 /// The rest of a key after a prefix, if it has the prefix. Most prefixes are short.
 #[inline]
-fn strip<'k>(prefix: &[u8], key: &'k [u8]) -> Option<&'k [u8]> {
+pub(super) fn strip<'k>(prefix: &[u8], key: &'k [u8]) -> Option<&'k [u8]> {
     let (start, rest) = key.split_at_checked(prefix.len())?;
     match prefix.len() {
         0..8 => start.iter().eq(prefix).then_some(rest),
@@ -265,43 +258,46 @@ fn strip<'k>(prefix: &[u8], key: &'k [u8]) -> Option<&'k [u8]> {
     }
 }
 
+/// The slots in which a key is expected, if the model predicts a slot and the block records by how much predictions are off in it;
+/// else all of them.
+#[inline]
+pub(super) fn slots_near(
+    expected: Option<u64>,
+    hint: Option<(i32, i32)>,
+    count: usize,
+) -> Range<usize> {
+    let Some((expected, (low, high))) = expected.zip(hint) else {
+        return 0..count;
+    };
+    let expected = i64::try_from(expected).unwrap_or(i64::MAX);
+    let clamp = |slot: i64| usize::try_from(slot).unwrap_or(0).min(count);
+    // The lower bound of a missing key may be one slot further.
+    let end = expected.saturating_add(i64::from(high) + 1);
+    clamp(expected.saturating_add(low.into()))..clamp(end)
+}
+
 /// Keys of equal length, stored in a row.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     view: BlockView<'a>,
-    start: usize,
-    len: usize,
-    /// Selects the bytes of a key among the eight bytes at its start, if the key is shorter.
-    mask: u64,
+    keys: RowKeys<'a>,
 }
 
 impl<'a> Row<'a> {
     /// The keys of a block with `fixed_keys`.
     #[inline]
     fn of(view: BlockView<'a>) -> Self {
-        let len = view.layout.suffix.alike();
+        let bytes = view.raw.get(view.layout.keys()..).unwrap_or_default();
         Row {
             view,
-            start: view.layout.keys(),
-            len,
-            mask: match len {
-                0 => 0,
-                1..8 => u64::MAX << (64 - 8 * len),
-                _ => u64::MAX,
-            },
+            keys: RowKeys::new(bytes, view.layout.suffix.alike()),
         }
     }
 
     /// The first eight bytes of the key at `slot` as a number, padded with zeros.
     #[inline]
     fn head(&self, slot: usize) -> u64 {
-        let at = self.start + slot * self.len;
-        let bytes = self.view.raw.get(at..).unwrap_or_default();
-        // The bytes after the key, mostly of the next key or of values, are masked out.
-        match bytes.first_chunk::<8>() {
-            Some(word) => u64::from_be_bytes(*word) & self.mask,
-            None => first_eight(bytes.get(..self.len).unwrap_or_default()),
-        }
+        self.keys.head(slot)
     }
 
     /// Whether the entry at `slot` is before the target.
@@ -329,12 +325,11 @@ impl<'a> Row<'a> {
     /// Compares the key at `slot` with one that has the same first eight bytes.
     #[inline]
     fn compare_whole(&self, slot: usize, rest: &[u8]) -> Ordering {
-        if self.len <= 8 && rest.len() <= 8 {
+        if self.keys.len <= 8 && rest.len() <= 8 {
             // The shorter key was padded with zeros, so the longer one is larger.
-            return self.len.cmp(&rest.len());
+            return self.keys.len.cmp(&rest.len());
         }
-        let at = self.start + slot * self.len;
-        self.view.slice(at, self.len).cmp(rest)
+        self.keys.key(slot).cmp(rest)
     }
 
     /// The first slot of `near` that is not before the target; the end of `near` if all are.

@@ -9,6 +9,8 @@ use super::search::Expected;
 use super::trace::{GetTrace, NumberCache};
 use crate::entry::{Content, EntryKind, RangeDeletes, Sequence, Version};
 use crate::error::Result;
+use crate::memory::Pinned;
+use crate::table::block::{FoundPut, PutRow};
 use crate::table::form::filter::hash_key;
 
 /// What is asked of a table, besides the numbers and the blocks that look-ups share.
@@ -126,6 +128,15 @@ impl TableReader {
     ) -> Result<Option<Version>> {
         source.enter_table(self.number);
         let mut found_in = None;
+        if expected.first == expected.last
+            && !source.shares(expected.first)
+            && let Some(bytes) = self.block_in_memory(expected.first, source)
+        {
+            match self.put_in(&bytes, expected, key, visible) {
+                Some(put) => return Ok(Some(version_of(put, bytes))),
+                None => _ = found_in.insert(self.loaded(expected.first, bytes)),
+            }
+        }
         let found = self.lower_bound_at::<true>(expected, key, visible, source, &mut found_in)?;
         let (Some(found), Some(block)) = (found, &found_in) else {
             return Ok(None);
@@ -149,6 +160,26 @@ impl TableReader {
         }))
     }
 
+    /// The put of a key in the block where it is expected, if that is of the form which [needs no layout](PutRow) and certainly
+    /// has what the get looks for.
+    #[inline]
+    fn put_in(
+        &self,
+        block: &[u8],
+        expected: &Expected,
+        key: &[u8],
+        visible: Sequence,
+    ) -> Option<FoundPut> {
+        // Units have no headers.
+        if self.directory.unit_shape(expected.first).is_some() {
+            return None;
+        }
+        let visible = visible.checked_sub(self.sequence_base)?;
+        let put = PutRow::of(block)?.find(key, visible, expected.slot)?;
+        let sequence = put.sequence + self.sequence_base;
+        Some(FoundPut { sequence, ..put })
+    }
+
     /// The largest sequence, not above `visible`, of the table's range deletes that cover `key`.
     #[inline]
     pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
@@ -161,5 +192,16 @@ impl TableReader {
     /// The range deletes of the table.
     pub fn range_deletes(&self) -> &Arc<RangeDeletes> {
         &self.range_deletes
+    }
+}
+
+/// A put with its value, which takes over the pin of the block.
+#[inline]
+fn version_of(put: FoundPut, block: Pinned) -> Version {
+    let (start, len) = put.value;
+    Version {
+        sequence: put.sequence,
+        kind: EntryKind::Put,
+        content: Content::Here(block.into_part(start, len)),
     }
 }

@@ -259,6 +259,12 @@ impl BlockSource {
         }
     }
 
+    /// Whether a block is at hand from the last get, or may be needed by the next one.
+    #[inline]
+    pub(super) fn shares(&self, number: u64) -> bool {
+        self.keep_recent || self.has_recent(number)
+    }
+
     /// Takes over blocks of a table that were read for the next get.
     pub(super) fn take_over(&mut self, table: u64, fetched: Fetched) {
         self.enter_table(table);
@@ -327,7 +333,7 @@ impl TableReader {
 
     /// A block that was verified when it was loaded.
     #[inline]
-    fn loaded(&self, number: u64, bytes: Pinned) -> LoadedBlock {
+    pub(super) fn loaded(&self, number: u64, bytes: Pinned) -> LoadedBlock {
         match self.directory.unit_shape(number) {
             None => LoadedBlock::of_block(number, bytes, self.sequence_base),
             Some(shape) => LoadedBlock::of_unit(number, bytes, shape, self.sequence_base),
@@ -368,7 +374,7 @@ impl TableReader {
     }
 
     #[inline]
-    fn block_in_memory(&self, number: u64, source: &mut BlockSource) -> Option<Pinned> {
+    pub(super) fn block_in_memory(&self, number: u64, source: &mut BlockSource) -> Option<Pinned> {
         let bytes = self.frame_slots.get(number)?;
         let cached = &mut source.trace.blocks_cached;
         *cached = cached.saturating_add(1);

@@ -60,7 +60,7 @@ pub(in crate::table) struct Expected {
     pub last: u64,
     /// How far into the cell of block `first`, if a model predicts that: the block's slot hint is
     /// relative to this.
-    slot: Option<u64>,
+    pub(super) slot: Option<u64>,
     /// The number of ranks in the window, if the index returned one.
     ranks: u32,
 }
@@ -137,7 +137,7 @@ impl TableReader {
     }
 
     /// As [`TableReader::lower_bound`], given where the index expects the key, and where to leave the block, which is large to
-    /// move. A `GET` may also find nothing if the lower bound has another key.
+    /// move; there may be the only one where it is expected. A `GET` may also find nothing if the lower bound has another key.
     ///
     /// # Errors
     /// As [`TableReader::lower_bound`].
@@ -157,10 +157,13 @@ impl TableReader {
         let ranks = &mut source.trace.window_ranks;
         *ranks = ranks.saturating_add(expected.ranks);
         if expected.first == expected.last {
-            let block = found_in.insert(match self.block_at_hand(expected.first, source) {
+            let block = match &mut *found_in {
                 Some(block) => block,
-                None => self.read_block(expected.first, source)?,
-            });
+                none => none.insert(match self.block_at_hand(expected.first, source) {
+                    Some(block) => block,
+                    None => self.read_block(expected.first, source)?,
+                }),
+            };
             let (slot, has_key) = block.view().find_near(key, sequence, expected.slot);
             if block.proves_lower_bound(slot, key) {
                 return Ok(Some(Found { slot, has_key }));

@@ -1,0 +1,47 @@
+//! Keys of equal length in a row.
+
+use rhumb_index::search::first_eight;
+
+/// Keys of one length, one behind the other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowKeys<'a> {
+    /// The block from the first of them on.
+    bytes: &'a [u8],
+    pub len: usize,
+    /// Selects the bytes of a key among the eight bytes at its start, if the key is shorter.
+    mask: u64,
+}
+
+impl<'a> RowKeys<'a> {
+    /// Keys of `len` bytes, of which the first is at the start of `bytes`.
+    #[inline]
+    pub fn new(bytes: &'a [u8], len: usize) -> Self {
+        RowKeys {
+            bytes,
+            len,
+            mask: match len {
+                0 => 0,
+                1..8 => u64::MAX << (64 - 8 * len),
+                _ => u64::MAX,
+            },
+        }
+    }
+
+    /// The first eight bytes of the key at `slot` as a number, padded with zeros.
+    #[inline]
+    pub fn head(&self, slot: usize) -> u64 {
+        let bytes = self.bytes.get(slot * self.len..).unwrap_or_default();
+        // The bytes after the key, mostly of the next key or of values, are masked out.
+        match bytes.first_chunk::<8>() {
+            Some(word) => u64::from_be_bytes(*word) & self.mask,
+            None => first_eight(bytes.get(..self.len).unwrap_or_default()),
+        }
+    }
+
+    /// The key at `slot`.
+    #[inline]
+    pub fn key(&self, slot: usize) -> &'a [u8] {
+        let start = slot * self.len;
+        self.bytes.get(start..start + self.len).unwrap_or_default()
+    }
+}
