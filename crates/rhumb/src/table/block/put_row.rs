@@ -16,8 +16,8 @@ use crate::table::form::bits::{unpack, word};
 /// What the flags of such a block include.
 const FORM: u8 = flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
 
-/// A block of puts whose keys lie in a row, as have its values one length. It was checked when it was read; of other bytes, and
-/// of keys that it does not have, it has no answers.
+/// A block of puts whose keys have one length, and lie in a row, and whose values have one length. It was checked when it was read; of other bytes it gives
+/// arbitrary answers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct PutRow<'a> {
     raw: &'a [u8],
@@ -34,7 +34,7 @@ pub(in crate::table) struct PutRow<'a> {
 pub(in crate::table) struct FoundPut {
     /// Where its value starts in the block, and the length of the value.
     pub value: (usize, usize),
-    /// Its sequence, without what is added to those of the table.
+    /// Its sequence in the block, to which that of the table is to be added.
     pub sequence: Sequence,
 }
 
@@ -115,14 +115,9 @@ impl<'a> PutRow<'a> {
     fn sequence(&self, slot: usize) -> Sequence {
         let [width] = word::<1>(self.raw, 1);
         let base = Sequence::from_le_bytes(word(self.raw, 8));
-        match width {
-            0 => base,
-            width => {
-                let column = self.raw.get(HEADER_BYTES + self.prefix_len..);
-                let stored = unpack(column.unwrap_or_default(), slot as u64, width.into());
-                base.wrapping_add(stored)
-            }
-        }
+        let column = self.raw.get(HEADER_BYTES + self.prefix_len..);
+        let stored = unpack(column.unwrap_or_default(), slot as u64, width.into());
+        base.wrapping_add(stored)
     }
 }
 
@@ -135,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::table::block::{BlockBuilder, BlockLayout, BlockView, NewEntry};
+    use crate::table::block::{BlockBuilder, BlockLayout, BlockView, FENCE_KEY_BYTES, NewEntry};
 
     /// Keys of one length, each at some sequences, in the order of a block.
     type Puts = BTreeSet<(Vec<u8>, Reverse<Sequence>)>;
@@ -149,7 +144,7 @@ mod tests {
         (keys, prop_oneof![Just(0usize), Just(1), 2..70usize])
     }
 
-    /// The block, and whether its first key is that of the block before.
+    /// The block; whether it `continues` with the last key of the one before.
     fn encoded(puts: &Puts, value: usize, hint: (i16, i16), continues: bool) -> Vec<u8> {
         let mut block = BlockBuilder::default();
         let mut before: Option<&[u8]> = None;
@@ -224,9 +219,11 @@ mod tests {
             other[at] = byte;
             assert!(PutRow::of(&other).is_none(), "{byte} at {at}");
         }
+        // The key ends 4 keys, 9 values and the fence keys before the end.
+        let key_end = raw.len() - FENCE_KEY_BYTES - 9 * 3 - 4 * 2;
         for len in 0..raw.len() {
-            let row = PutRow::of(&raw[..len]);
-            row.map(|row| row.find(&[4, 1], 7, Some(len as u64)));
+            let found = PutRow::of(&raw[..len]).and_then(|row| row.find(&[4, 1], 7, None));
+            assert!(found.is_none() || len >= key_end, "{len} bytes");
         }
     }
 }

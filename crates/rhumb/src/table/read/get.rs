@@ -127,13 +127,14 @@ impl TableReader {
         source: &mut BlockSource,
     ) -> Result<Option<Version>> {
         source.enter_table(self.number);
+        source.trace.count_window(expected.ranks);
         let mut found_in = None;
         if expected.first == expected.last
             && !source.shares(expected.first)
             && let Some(bytes) = self.block_in_memory(expected.first, source)
         {
             match self.put_in(&bytes, expected, key, visible) {
-                Some(put) => return Ok(Some(version_of(put, bytes))),
+                Some(put) => return Ok(Some(self.version_of(put, bytes))),
                 None => _ = found_in.insert(self.loaded(expected.first, bytes)),
             }
         }
@@ -175,9 +176,18 @@ impl TableReader {
             return None;
         }
         let visible = visible.checked_sub(self.sequence_base)?;
-        let put = PutRow::of(block)?.find(key, visible, expected.slot)?;
-        let sequence = put.sequence + self.sequence_base;
-        Some(FoundPut { sequence, ..put })
+        PutRow::of(block)?.find(key, visible, expected.slot)
+    }
+
+    /// A put with its value, which takes over the pin of the block.
+    #[inline]
+    fn version_of(&self, put: FoundPut, block: Pinned) -> Version {
+        let (start, len) = put.value;
+        Version {
+            sequence: put.sequence.wrapping_add(self.sequence_base),
+            kind: EntryKind::Put,
+            content: Content::Here(block.into_part(start, len)),
+        }
     }
 
     /// The largest sequence, not above `visible`, of the table's range deletes that cover `key`.
@@ -192,16 +202,5 @@ impl TableReader {
     /// The range deletes of the table.
     pub fn range_deletes(&self) -> &Arc<RangeDeletes> {
         &self.range_deletes
-    }
-}
-
-/// A put with its value, which takes over the pin of the block.
-#[inline]
-fn version_of(put: FoundPut, block: Pinned) -> Version {
-    let (start, len) = put.value;
-    Version {
-        sequence: put.sequence,
-        kind: EntryKind::Put,
-        content: Content::Here(block.into_part(start, len)),
     }
 }

@@ -33,7 +33,7 @@ const AHEAD: usize = 12;
 /// Where values lie at different distances, what lies so many bytes behind the start of a value is prefetched.
 const BYTES_AHEAD: usize = 768;
 
-/// If the current block has fewer entries left, the next one is prefetched as well.
+/// If so few entries of a block are left when some are lent, the next one is prefetched as well.
 const NEAR_END: usize = 10;
 
 /// Of one value so many bytes are prefetched at most, and at first so many of all: the processor itself fetches ahead in long ones.
@@ -64,7 +64,7 @@ pub(crate) struct PlainEntries {
     lent_at: usize,
     /// Where keys and values lie, if they do at equal distances.
     strides: Option<Strides>,
-    /// Whether values are prefetched, if they do.
+    /// Whether values are prefetched.
     fetches_values: bool,
     /// Where a walk over keys of different lengths is.
     walk: Option<Walk>,

@@ -62,7 +62,7 @@ pub(in crate::table) struct Expected {
     /// relative to this.
     pub(super) slot: Option<u64>,
     /// The number of ranks in the window, if the index returned one.
-    ranks: u32,
+    pub(super) ranks: u32,
 }
 
 impl Expected {
@@ -131,13 +131,14 @@ impl TableReader {
     ) -> Result<Option<(LoadedBlock, usize)>> {
         let expected = self.expected_blocks(key, slice, numbers)?;
         self.prefetch_expected(&expected);
+        source.trace.count_window(expected.ranks);
         let mut block = None;
         let found = self.lower_bound_at::<false>(&expected, key, sequence, source, &mut block)?;
         Ok(block.zip(found.map(|found| found.slot)))
     }
 
     /// As [`TableReader::lower_bound`], given where the index expects the key, and where to leave the block, which is large to
-    /// move; there may be the only one where it is expected. A `GET` may also find nothing if the lower bound has another key.
+    /// move: if it is there already, it is block `expected.first`, the only one where the key is expected. A `GET` may also find nothing if the lower bound has another key.
     ///
     /// # Errors
     /// As [`TableReader::lower_bound`].
@@ -154,11 +155,12 @@ impl TableReader {
         if self.directory.blocks() == 0 {
             return Ok(None);
         }
-        let ranks = &mut source.trace.window_ranks;
-        *ranks = ranks.saturating_add(expected.ranks);
         if expected.first == expected.last {
             let block = match &mut *found_in {
-                Some(block) => block,
+                Some(block) => {
+                    debug_assert_eq!(block.number, expected.first);
+                    block
+                }
                 none => none.insert(match self.block_at_hand(expected.first, source) {
                     Some(block) => block,
                     None => self.read_block(expected.first, source)?,

@@ -31,6 +31,12 @@ pub(crate) struct GetTrace {
 }
 
 impl GetTrace {
+    /// Counts a window of so many ranks.
+    #[inline]
+    pub(super) fn count_window(&mut self, ranks: u32) {
+        self.window_ranks = self.window_ranks.saturating_add(ranks);
+    }
+
     /// Counts a call that reads blocks.
     pub(super) fn count_read(&mut self, blocks: u64, bytes: u64) {
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);

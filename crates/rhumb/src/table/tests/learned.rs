@@ -78,6 +78,17 @@ fn squares(of: Range<u64>) -> Model {
     of.map(entry).collect()
 }
 
+/// The ranks of the window of a get whose blocks are in memory.
+fn warm_ranks(table: &Arc<TableReader>, key: &[u8]) -> u32 {
+    let asked = Asked::alone(key, MAX_SEQUENCE);
+    let get = |source: &mut BlockSource| table.get(&asked, &mut NumberCache::default(), source);
+    assert!(get(&mut BlockSource::new(true)).unwrap().is_some());
+    let mut source = BlockSource::new(true);
+    assert!(get(&mut source).unwrap().is_some());
+    assert_eq!(source.trace.blocks_read, 0);
+    source.trace.window_ranks
+}
+
 /// Of a model with an error of 8 over 1,000 keys, mostly one block of a table is read, and never more than its window spans: of the
 /// first table of a model as of the last one. Tables share the memory of their model.
 #[test]
@@ -90,10 +101,14 @@ fn a_get_reads_the_blocks_of_the_window() {
         let tests = models
             .iter()
             .map(|model| TestTable::new(&settings, model, &RangeDeletes::default()));
-        let mut tables: Vec<_> = tests.map(|test| test.open(0).unwrap()).collect();
-        assert!(learn(&tables.iter().collect::<Vec<_>>(), &settings).unwrap());
+        let tests: Vec<_> = tests.collect();
+        let open = |bytes| tests.iter().map(move |test| test.open(bytes).unwrap());
+        let (mut tables, warm): (Vec<_>, Vec<_>) = (open(0).collect(), open(1 << 20).collect());
+        for tables in [&tables, &warm] {
+            assert!(learn(&tables.iter().collect::<Vec<_>>(), &settings).unwrap());
+        }
         let mut read = 0;
-        for (table, model) in tables.iter().zip(&models) {
+        for ((table, warm), model) in tables.iter().zip(&warm).zip(&models) {
             for (key, _) in model.keys() {
                 let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
                 let found = table.get(&Asked::alone(key, MAX_SEQUENCE), &mut numbers, &mut source);
@@ -101,6 +116,7 @@ fn a_get_reads_the_blocks_of_the_window() {
                 assert!((1..=18).contains(&source.trace.window_ranks));
                 assert!(source.trace.blocks_read <= 2, "{:?}", source.trace);
                 read += source.trace.blocks_read;
+                assert_eq!(warm_ranks(warm, key), source.trace.window_ranks);
             }
         }
         assert!(read < 1_400, "{read}");
