@@ -135,7 +135,8 @@ impl PlainEntries {
     fn next_key(&mut self, key: &mut Vec<u8>) {
         let view = self.block.view();
         view.next_key(self.slot, &mut self.walk, key);
-        if self.fetches_values {
+        // Without a walk, where a value starts is a sum.
+        if self.fetches_values && self.walk.is_some() {
             let (start, len) = view.value_near(self.slot + 1, self.walk.as_ref());
             let start = start + BYTES_AHEAD;
             prefetch(&self.block.bytes, start..start + len.min(MOST_AHEAD));
