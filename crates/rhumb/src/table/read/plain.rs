@@ -30,7 +30,7 @@ pub(crate) type Limits<'k> = [Option<&'k [u8]>; 3];
 /// a fiftieth.
 const AHEAD: usize = 12;
 
-/// Where values lie at different distances, what lies so many bytes behind the start of a value is prefetched.
+/// Where keys do not lie in a row, what lies so many bytes behind the start of a value is prefetched.
 const BYTES_AHEAD: usize = 768;
 
 /// If so few entries of a block are left when some are lent, the next one is prefetched as well.
