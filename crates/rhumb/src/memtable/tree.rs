@@ -196,7 +196,6 @@ impl Tree {
     }
 
     /// As [`Tree::place`], if entries from `at` on have the target's head.
-    // Not inlined: it is seldom needed where heads of keys differ.
     #[inline(never)]
     fn place_of_equals(
         &self,

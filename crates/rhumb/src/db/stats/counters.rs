@@ -134,7 +134,7 @@ fn add_shared(counter: &AtomicU64, n: u64) {
 impl ReadCounters {
     /// Counts one get, the sources that it asked, and what it did in tables.
     pub(in crate::db) fn count(&self, sources: Sources, trace: &GetTrace) {
-        self.count_together([sources].into_iter(), trace);
+        self.count_together(std::iter::once(sources), trace);
     }
 
     /// Counts several gets, the sources that each asked, and what they did in tables.

@@ -159,8 +159,8 @@ impl FrameSpace {
         let offset = (group << together | place & in_group) * size_of::<Header>();
         let offset = self.headers_offset + offset;
         // SAFETY: `frame` made the number, so the slab is below `slabs` and the place below `1 <<
-        // places_shift`, a multiple of `1 << together` (both `places` and `HEADERS_TOGETHER` are powers of two). So the group is below
-        // the number of groups for which `reserve` made room after `headers_offset`.
+        // places_shift`, a multiple of `1 << together`, since both are powers of two. So the group
+        // is below the number of groups for which `reserve` made room after `headers_offset`.
         unsafe { self.region.start().add(offset).cast() }
     }
 

@@ -3,9 +3,8 @@
 mod pointers;
 
 use self::pointers::has_pointers;
-use super::{
-    BlockView, FENCE_KEY_BYTES, Fence, HEADER_BYTES, NO_HINT, WITH_FENCE_KEYS, WITH_POINTERS, flag,
-};
+use super::header::{Header, check_header, parse_kind};
+use super::{BlockView, FENCE_KEY_BYTES, Fence, HEADER_BYTES, NO_HINT, WITH_FENCE_KEYS, flag};
 use crate::entry::{EntryKind, Sequence};
 use crate::table::form::bits::{unpack, word};
 use crate::table::form::damage::Damage;
@@ -209,32 +208,25 @@ impl BlockLayout {
     /// The columns, where the values start, and where the block ends, according to the header.
     #[inline(always)]
     fn lay_out(raw: &[u8]) -> (BlockLayout, u64, u64) {
-        // An array of known length, so that reading a field needs no bounds check.
         let header = raw.first_chunk::<HEADER_BYTES>();
-        let header = header.unwrap_or(&[0; HEADER_BYTES]);
-        let [flags, sequence_width] = word::<2>(header, 0);
-        let [codes, kind] = word::<2>(header, 6);
-        let [count, prefix_len] = [2, 4].map(|at| u16::from_le_bytes(word(header, at)));
-        let [suffix, value] = [16, 20].map(|at| u32::from_le_bytes(word(header, at)));
-        let is = |bit: u8| flags & bit != 0;
+        let header = Header(header.unwrap_or(&[0; HEADER_BYTES]));
+        let (count, codes) = (header.count(), header.codes());
+        let is = |bit: u8| header.has(bit);
         let mut columns = Columns {
             at: HEADER_BYTES as u64,
         };
-        columns.take(prefix_len.into());
+        columns.take(header.prefix_len().into());
         let mut layout = BlockLayout {
             count,
-            hint: (
-                i16::from_le_bytes(word(header, 24)),
-                i16::from_le_bytes(word(header, 26)),
-            ),
+            hint: header.hint(),
             continues: is(flag::CONTINUES),
             group_shift: if is(flag::GROUPS_OF_8) { 3 } else { 4 },
             kind_alike: match is(flag::KINDS_ALIKE) {
-                true => EntryKind::from_byte(kind),
+                true => EntryKind::from_byte(header.kind()),
                 false => None,
             },
-            sequence_base: u64::from_le_bytes(word(header, 8)),
-            sequence_width,
+            sequence_base: header.sequence_base(),
+            sequence_width: header.sequence_width(),
             offset_width: if is(flag::WIDE_OFFSETS) { 4 } else { 2 },
             fixed_keys: is(flag::NO_SHARING) && is(flag::SUFFIXES_ALIKE),
             fixed_values: is(flag::VALUES_ALIKE),
@@ -242,8 +234,18 @@ impl BlockLayout {
             prefix_end: columns.at as u32,
             // With `NO_SHARING` all shared lengths are 0.
             shared: columns.lengths(count, is(flag::NO_SHARING), 0, codes),
-            suffix: columns.lengths(count, is(flag::SUFFIXES_ALIKE), suffix, codes >> 2),
-            value: columns.lengths(count, is(flag::VALUES_ALIKE), value, codes >> 4),
+            suffix: columns.lengths(
+                count,
+                is(flag::SUFFIXES_ALIKE),
+                header.suffix_len(),
+                codes >> 2,
+            ),
+            value: columns.lengths(
+                count,
+                is(flag::VALUES_ALIKE),
+                header.value_len(),
+                codes >> 4,
+            ),
             ..BlockLayout::default()
         };
         let values = layout.take_rest(raw, &mut columns);
@@ -311,12 +313,10 @@ impl BlockLayout {
         self.values as usize
     }
 
-    /// The range of distances from the slot that the model expects for a key to the key's own slot;
-    /// `None` if the block does not record it.
+    /// As [`slot_hint`] of the block's hint.
     #[inline]
     pub fn slot_hint(&self) -> Option<(i32, i32)> {
-        let (low, high) = self.hint;
-        (low <= high).then_some((low.into(), high.into()))
+        slot_hint(self.hint)
     }
 
     /// Where the keys start and their length, if they have equal lengths and share nothing; else
@@ -475,73 +475,9 @@ impl BlockLayout {
     }
 }
 
-/// Checks the header of a block without looking at the columns.
-fn check_header(header: &[u8; HEADER_BYTES]) -> Result<(), Damage> {
-    let [flags, sequence_width] = word::<2>(header, 0);
-    let [codes, kind] = word::<2>(header, 6);
-    let is = |bit: u8| flags & bit != 0;
-    if is(flag::PREVIOUS_RELATIVE) {
-        return Err(Damage::unsupported(
-            "blocks with keys relative to the previous",
-        ));
-    }
-    if word::<2>(header, 2) == [0; 2] {
-        let equal =
-            flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
-        if flags != equal {
-            let expected = format!("flags {equal:#04x} in a block without entries");
-            return Err(Damage::new(0, expected, flags));
-        }
-        let codes = codes & !WITH_FENCE_KEYS;
-        let plain = [sequence_width, codes, kind] == [0, 0, EntryKind::Put as u8];
-        if !(plain && word::<16>(header, 8) == [0; 16]) {
-            return Err(Damage::new(
-                1,
-                "the header of a block without entries",
-                "other values",
-            ));
-        }
-    }
-    if sequence_width > 64 {
-        return Err(Damage::new(1, "sequences of 0 to 64 bits", sequence_width));
-    }
-    parse_kind(kind, is(flag::KINDS_ALIKE))?;
-    let pointers = codes & WITH_POINTERS != 0;
-    if is(flag::KINDS_ALIKE) && pointers != (kind == EntryKind::Pointer as u8) {
-        let expected = format!("whether the kind {kind} has pointers");
-        return Err(Damage::new(6, expected, codes));
-    }
-    let columns = [
-        (is(flag::NO_SHARING), codes, None),
-        (is(flag::SUFFIXES_ALIKE), codes >> 2, Some(16)),
-        (is(flag::VALUES_ALIKE), codes >> 4, Some(20)),
-    ];
-    for (alike, code, field) in columns {
-        if alike {
-            continue;
-        }
-        let all = field.map_or(0, |at| u32::from_le_bytes(word(header, at)));
-        if all != 0 {
-            let at = field.unwrap_or(0);
-            return Err(Damage::new(at, "zero in a reserved field", all));
-        }
-        if code & 3 == 3 {
-            return Err(Damage::new(6, "lengths of 1, 2 or 4 bytes", code));
-        }
-    }
-    Ok(())
-}
-
-/// The kind of all entries, if `alike`; else checks that the byte is zero.
-fn parse_kind(byte: u8, alike: bool) -> Result<Option<EntryKind>, Damage> {
-    if !alike {
-        return match byte {
-            0 => Ok(None),
-            _ => Err(Damage::new(7, "zero in a reserved field", byte)),
-        };
-    }
-    match EntryKind::from_byte(byte) {
-        Some(kind) => Ok(Some(kind)),
-        None => Err(Damage::unsupported(format!("entries of kind {byte}"))),
-    }
+/// The range of distances from the slot that the model expects for a key to the key's own slot;
+/// `None` if the hint is that of a block that does not record it.
+#[inline]
+pub(super) fn slot_hint((low, high): (i16, i16)) -> Option<(i32, i32)> {
+    (low <= high).then_some((low.into(), high.into()))
 }

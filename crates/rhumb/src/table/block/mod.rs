@@ -9,6 +9,7 @@
 
 mod builder;
 mod fence_keys;
+mod header;
 mod layout;
 mod pointers;
 mod put_row;
@@ -55,4 +56,6 @@ mod flag {
     pub const KINDS_ALIKE: u8 = 1 << 5;
     pub const PREVIOUS_RELATIVE: u8 = 1 << 6;
     pub const CONTINUES: u8 = 1 << 7;
+    /// All that say that entries are alike.
+    pub const ALL_ALIKE: u8 = NO_SHARING | SUFFIXES_ALIKE | VALUES_ALIKE | KINDS_ALIKE;
 }

@@ -3,28 +3,26 @@
 //! Where all entries are puts, and all keys and all values have one length, a few fields of the header tell where everything lies.
 //! A get that finds its key there needs no [`BlockLayout`](super::BlockLayout), whose making takes as long as the search.
 
-use std::ops::Range;
+use rhumb_index::search::{first_eight, first_not};
 
-use rhumb_index::search::{first_eight, first_not, prefetch};
-
+use super::header::Header;
 use super::row_keys::RowKeys;
-use super::search::{PREFETCHED_BYTES, slots_near, strip};
+use super::search::{slots_near, strip};
 use super::{HEADER_BYTES, flag};
 use crate::entry::{EntryKind, Sequence, is_same};
-use crate::table::form::bits::{unpack, word};
+use crate::table::form::bits::unpack;
 
-/// What the flags of such a block include.
-const FORM: u8 = flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
-
-/// A block of puts whose keys have one length, and lie in a row, and whose values have one length. It was checked when it was read; of other bytes it gives
-/// arbitrary answers.
+/// A block of puts whose keys have one length and lie in a row, and whose values have one length. It was checked when it was read;
+/// of other bytes it gives arbitrary answers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct PutRow<'a> {
-    raw: &'a [u8],
-    keys: RowKeys<'a>,
-    prefix_len: usize,
+    header: Header<'a>,
+    prefix: &'a [u8],
+    /// The block from its sequences on.
+    sequences: &'a [u8],
     count: usize,
-    /// Where the first value starts, and the length of each.
+    keys: RowKeys<'a>,
+    /// Where the first value starts in the block, and the length of each.
     values: usize,
     value_len: usize,
 }
@@ -42,24 +40,24 @@ impl<'a> PutRow<'a> {
     /// The entries of a block, if they are such.
     #[inline]
     pub fn of(raw: &'a [u8]) -> Option<Self> {
-        let header = raw.first_chunk::<HEADER_BYTES>()?;
-        let [flags, sequence_width] = word::<2>(header, 0);
-        let [count, prefix_len] =
-            [2, 4].map(|at| usize::from(u16::from_le_bytes(word(header, at))));
-        let [key_len, value_len] = [16, 20].map(|at| u32::from_le_bytes(word(header, at)) as usize);
-        let [kind] = word::<1>(header, 7);
-        if flags & FORM != FORM || kind != EntryKind::Put as u8 {
+        let (header, rest) = raw.split_first_chunk::<HEADER_BYTES>()?;
+        let header = Header(header);
+        let is_put = header.kind() == EntryKind::Put as u8;
+        if !(is_put && header.flags() & flag::ALL_ALIKE == flag::ALL_ALIKE) {
             return None;
         }
-        let sequences = (count * usize::from(sequence_width)).div_ceil(8);
-        let keys = HEADER_BYTES + prefix_len + sequences;
+        let [count, prefix_len] = [header.count(), header.prefix_len()].map(usize::from);
+        let key_len = header.suffix_len() as usize;
+        let (prefix, sequences) = rest.split_at_checked(prefix_len)?;
+        let sequence_bytes = (count * usize::from(header.sequence_width())).div_ceil(8);
         Some(PutRow {
-            raw,
-            keys: RowKeys::new(raw.get(keys..)?, key_len),
-            prefix_len,
+            header,
+            prefix,
+            sequences,
             count,
-            values: keys + count * key_len,
-            value_len,
+            keys: RowKeys::new(sequences.get(sequence_bytes..)?, key_len),
+            values: HEADER_BYTES + prefix_len + sequence_bytes + count * key_len,
+            value_len: header.value_len() as usize,
         })
     }
 
@@ -67,19 +65,25 @@ impl<'a> PutRow<'a> {
     /// the model predicts. `None` tells nothing: the put may be elsewhere, or here behind other keys with the same first eight bytes.
     #[inline]
     pub fn find(&self, key: &[u8], visible: Sequence, expected: Option<u64>) -> Option<FoundPut> {
-        let prefix = self.raw.get(HEADER_BYTES..HEADER_BYTES + self.prefix_len)?;
-        let rest = strip(prefix, key).filter(|rest| rest.len() == self.keys.len)?;
-        let (near, head) = (self.near(expected), first_eight(rest));
+        let rest = strip(self.prefix, key).filter(|rest| rest.len() == self.keys.len)?;
+        let near = slots_near(expected, self.header.hint(), self.count);
+        // With an expectation, the keys were prefetched before the block was pinned.
+        if expected.is_none() {
+            self.keys.prefetch(&near);
+        }
+        let head = first_eight(rest);
         let slot = first_not(near.clone(), |slot| self.keys.head(slot) < head);
         if slot >= self.count || self.keys.head(slot) != head || !self.ends_as(slot, rest) {
             return None;
         }
         // Newer versions of the key, if there are any, come before it.
         let is_first = match slot {
-            0 => !self.continues(),
+            0 => !self.header.has(flag::CONTINUES),
             _ => slot > near.start || self.keys.head(slot - 1) < head,
         };
-        let sequence = self.sequence(slot);
+        let width = self.header.sequence_width().into();
+        let stored = unpack(self.sequences, slot as u64, width);
+        let sequence = self.header.sequence_base().wrapping_add(stored);
         (is_first && sequence <= visible).then(|| FoundPut {
             value: (self.values + slot * self.value_len, self.value_len),
             sequence,
@@ -90,34 +94,6 @@ impl<'a> PutRow<'a> {
     #[inline]
     fn ends_as(&self, slot: usize, rest: &[u8]) -> bool {
         rest.len() <= 8 || is_same(self.keys.key(slot), rest)
-    }
-
-    /// The slots in which a key is expected.
-    #[inline]
-    fn near(&self, expected: Option<u64>) -> Range<usize> {
-        let bytes = self.count * self.keys.len;
-        // With an expectation, the keys were prefetched before the block was pinned.
-        if expected.is_none() && bytes <= PREFETCHED_BYTES {
-            prefetch(self.raw, self.values - bytes..self.values);
-        }
-        let [low, high] = [24, 26].map(|at| i16::from_le_bytes(word(self.raw, at)));
-        let hint = (low <= high).then_some((low.into(), high.into()));
-        slots_near(expected, hint, self.count)
-    }
-
-    /// Whether the previous block ends with this one's first key.
-    fn continues(&self) -> bool {
-        let [flags] = word::<1>(self.raw, 0);
-        flags & flag::CONTINUES != 0
-    }
-
-    #[inline(always)]
-    fn sequence(&self, slot: usize) -> Sequence {
-        let [width] = word::<1>(self.raw, 1);
-        let base = Sequence::from_le_bytes(word(self.raw, 8));
-        let column = self.raw.get(HEADER_BYTES + self.prefix_len..);
-        let stored = unpack(column.unwrap_or_default(), slot as u64, width.into());
-        base.wrapping_add(stored)
     }
 }
 
@@ -192,7 +168,7 @@ mod tests {
                     let Some(found) = row.find(key, visible, expected) else {
                         let is_certain =
                             !(continues && newest == 0) && slot == newest && is_alone;
-                        let is_near = slots_near(expected, view.slot_hint(), view.count()).contains(&slot);
+                        let is_near = slots_near(expected, hint, view.count()).contains(&slot);
                         prop_assert!(!(is_certain && is_near), "{key:?} at {slot}, expected at {expected:?}");
                         continue;
                     };

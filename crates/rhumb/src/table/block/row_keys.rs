@@ -1,6 +1,12 @@
 //! Keys of equal length in a row.
 
-use rhumb_index::search::first_eight;
+use std::ops::Range;
+
+use rhumb_index::search::{first_eight, prefetch};
+
+/// The longest row of keys that is prefetched as a whole, in bytes: about as many cache lines as a
+/// core can load at once.
+const PREFETCHED_BYTES: usize = 640;
 
 /// Keys of one length, one behind the other.
 #[derive(Debug, Clone, Copy)]
@@ -43,5 +49,13 @@ impl<'a> RowKeys<'a> {
     pub fn key(&self, slot: usize) -> &'a [u8] {
         let start = slot * self.len;
         self.bytes.get(start..start + self.len).unwrap_or_default()
+    }
+
+    /// Prefetches the keys at some slots, unless they are many.
+    #[inline]
+    pub fn prefetch(&self, slots: &Range<usize>) {
+        if slots.len() * self.len <= PREFETCHED_BYTES {
+            prefetch(self.bytes, slots.start * self.len..slots.end * self.len);
+        }
     }
 }

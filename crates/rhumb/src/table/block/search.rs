@@ -13,16 +13,13 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use rhumb_index::search::{
-    common_prefix, first_eight, first_not, first_not_by_number, first_sixteen, prefetch,
+    common_prefix, first_eight, first_not, first_not_by_number, first_sixteen,
 };
 
 use super::BlockView;
+use super::layout::slot_hint;
 use super::row_keys::RowKeys;
 use crate::entry::{MAX_SEQUENCE, Sequence, compare};
-
-/// The longest row of keys that is prefetched as a whole, in bytes: about as many cache lines as a
-/// core can load at once.
-pub(super) const PREFETCHED_BYTES: usize = 640;
 
 /// So many groups of keys of different lengths are compared with a key at once.
 const GROUPS_AT_ONCE: usize = 32;
@@ -169,9 +166,9 @@ impl BlockView<'_> {
     /// Whether keys of equal length ascend by their first eight bytes alone; otherwise they may still ascend.
     pub(super) fn heads_ascend(&self) -> bool {
         let row = Row::of(*self);
-        let (mut before, mut ascend) = (row.head(0), true);
+        let (mut before, mut ascend) = (row.keys.head(0), true);
         for slot in 1..self.count() {
-            let head = row.head(slot);
+            let head = row.keys.head(slot);
             ascend &= before < head;
             before = head;
         }
@@ -197,20 +194,18 @@ impl BlockView<'_> {
     /// The range of slots in which the target is expected.
     #[inline]
     fn bounds(&self, expected: Option<u64>) -> Range<usize> {
-        slots_near(expected, self.slot_hint(), self.count())
+        slots_near(expected, self.layout.hint, self.count())
     }
 
     /// Searches keys of equal length, first where the model expects the key.
     #[inline]
     fn lower_bound_in_row(&self, target: &Target<'_>, expected: Option<u64>) -> usize {
-        let count = self.count();
-        let (len, keys) = (self.layout.suffix.alike(), self.layout.keys());
+        let (row, count) = (Row::of(*self), self.count());
         let near = self.bounds(expected);
         // With an expectation, the keys were prefetched before the block was pinned.
-        if expected.is_none() && near.len() * len <= PREFETCHED_BYTES {
-            prefetch(self.raw, keys + near.start * len..keys + near.end * len);
+        if expected.is_none() {
+            row.keys.prefetch(&near);
         }
-        let row = Row::of(*self);
         let found = row.lower_bound(near.clone(), target);
         let low_holds =
             found > near.start || near.start == 0 || row.is_before(near.start - 1, target);
@@ -258,15 +253,11 @@ pub(super) fn strip<'k>(prefix: &[u8], key: &'k [u8]) -> Option<&'k [u8]> {
     }
 }
 
-/// The slots in which a key is expected, if the model predicts a slot and the block records by how much predictions are off in it;
-/// else all of them.
+/// The slots in which a key is expected, if the model predicts a slot and the block's hint says by how much predictions are off
+/// in it; else all of them.
 #[inline]
-pub(super) fn slots_near(
-    expected: Option<u64>,
-    hint: Option<(i32, i32)>,
-    count: usize,
-) -> Range<usize> {
-    let Some((expected, (low, high))) = expected.zip(hint) else {
+pub(super) fn slots_near(expected: Option<u64>, hint: (i16, i16), count: usize) -> Range<usize> {
+    let Some((expected, (low, high))) = expected.zip(slot_hint(hint)) else {
         return 0..count;
     };
     let expected = i64::try_from(expected).unwrap_or(i64::MAX);
@@ -294,16 +285,10 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The first eight bytes of the key at `slot` as a number, padded with zeros.
-    #[inline]
-    fn head(&self, slot: usize) -> u64 {
-        self.keys.head(slot)
-    }
-
     /// Whether the entry at `slot` is before the target.
     #[inline]
     fn is_before(&self, slot: usize, target: &Target<'_>) -> bool {
-        let head = self.head(slot);
+        let head = self.keys.head(slot);
         head < target.head || (head == target.head && self.is_before_of_head(slot, target))
     }
 
@@ -318,7 +303,7 @@ impl<'a> Row<'a> {
     #[inline]
     fn has_key(&self, slot: usize, target: &Target<'_>) -> bool {
         slot < self.view.count()
-            && self.head(slot) == target.head
+            && self.keys.head(slot) == target.head
             && self.compare_whole(slot, target.rest) == Ordering::Equal
     }
 
@@ -335,7 +320,7 @@ impl<'a> Row<'a> {
     /// The first slot of `near` that is not before the target; the end of `near` if all are.
     #[inline]
     fn lower_bound(&self, near: Range<usize>, target: &Target<'_>) -> usize {
-        let head = |slot| self.head(slot);
+        let head = |slot| self.keys.head(slot);
         first_not_by_number(near, target.head, head, |slot| {
             self.is_before_of_head(slot, target)
         })

@@ -138,7 +138,8 @@ impl TableReader {
     }
 
     /// As [`TableReader::lower_bound`], given where the index expects the key, and where to leave the block, which is large to
-    /// move: if it is there already, it is block `expected.first`, the only one where the key is expected. A `GET` may also find nothing if the lower bound has another key.
+    /// move. If it is there already, it is block `expected.first`, the only one where the key is expected. A `GET` may also find
+    /// nothing if the lower bound has another key.
     ///
     /// # Errors
     /// As [`TableReader::lower_bound`].

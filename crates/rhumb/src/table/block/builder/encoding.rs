@@ -9,8 +9,7 @@ use crate::table::form::bits::pack;
 
 /// Appends the raw form of a block without entries that has a block prefix.
 pub(in crate::table) fn encode_empty(prefix: &[u8], into: &mut Vec<u8>) {
-    let flags = flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
-    into.extend_from_slice(&[flags, 0, 0, 0]);
+    into.extend_from_slice(&[flag::ALL_ALIKE, 0, 0, 0]);
     into.extend_from_slice(&(prefix.len() as u16).to_le_bytes());
     into.extend_from_slice(&[WITH_FENCE_KEYS, EntryKind::Put as u8]);
     into.resize(into.len() + 16, 0);
