@@ -28,11 +28,11 @@ pub(crate) use form::value_uses::ValueUse;
 pub(crate) use read::cursor::TableCursor;
 pub(crate) use read::get::Asked;
 pub(crate) use read::learned::LearnedBuilder;
-pub(crate) use read::load::BlockSource;
 pub(crate) use read::model::{Model, SliceRef};
 pub(crate) use read::plain::{Limits, PlainEntries, Reach};
 pub(crate) use read::reader::{OpenAs, TableReader};
 pub(crate) use read::rows::Rows;
+pub(crate) use read::source::BlockSource;
 #[cfg(feature = "internals")]
 pub(crate) use read::stages::TimedGet;
 #[cfg(feature = "internals")]

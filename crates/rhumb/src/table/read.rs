@@ -6,11 +6,13 @@ pub(in crate::table) mod get;
 pub(in crate::table) mod learned;
 pub(in crate::table) mod likely;
 pub(in crate::table) mod load;
+pub(in crate::table) mod loaded;
 pub(in crate::table) mod model;
 pub(in crate::table) mod plain;
 pub(in crate::table) mod reader;
 pub(in crate::table) mod rows;
 pub(in crate::table) mod search;
+pub(in crate::table) mod source;
 #[cfg(feature = "internals")]
 pub(in crate::table) mod stages;
 pub(in crate::table) mod together;

@@ -11,8 +11,9 @@ use crate::options::Partition;
 use crate::table::block::Fence;
 use crate::table::form::filter::hash_key;
 use crate::table::form::summary::sequences;
-use crate::table::read::load::{BlockSource, LoadedBlock};
+use crate::table::read::loaded::LoadedBlock;
 use crate::table::read::reader::TableReader;
+use crate::table::read::source::BlockSource;
 
 /// The contents of a table that passed verification.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

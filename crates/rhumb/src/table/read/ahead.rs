@@ -1,8 +1,8 @@
 //! A block that is asked of the device before it is needed.
 
 use super::get::Asked;
-use super::load::BlockSource;
 use super::reader::TableReader;
+use super::source::BlockSource;
 use super::trace::NumberCache;
 use crate::fs::ahead::Reading;
 use crate::fs::ops;

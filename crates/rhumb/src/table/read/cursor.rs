@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::load::{BlockSource, LoadedBlock};
+use super::loaded::LoadedBlock;
 use super::model::{Slice, SliceRef};
 use super::reader::TableReader;
+use super::source::BlockSource;
 use super::trace::{GetTrace, NumberCache};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;

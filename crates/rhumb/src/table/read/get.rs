@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::load::BlockSource;
 use super::model::SliceRef;
 use super::reader::TableReader;
 use super::search::Expected;
+use super::source::BlockSource;
 use super::trace::{GetTrace, NumberCache};
 use crate::entry::{Content, EntryKind, RangeDeletes, Sequence, Version};
 use crate::error::Result;

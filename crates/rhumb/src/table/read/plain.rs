@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use rhumb_index::search::prefetch;
 
 use super::cursor::TableCursor;
-use super::load::LoadedBlock;
+use super::loaded::LoadedBlock;
 use super::rows::{Even, Rows};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;

@@ -9,9 +9,10 @@
 
 use rhumb_index::{Position, Probe, Window};
 
-use super::load::{BlockSource, LoadedBlock};
+use super::loaded::LoadedBlock;
 use super::model::{Finder, SliceRef};
 use super::reader::TableReader;
+use super::source::BlockSource;
 use super::trace::NumberCache;
 use crate::entry::Sequence;
 use crate::error::Result;

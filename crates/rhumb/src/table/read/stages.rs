@@ -6,9 +6,10 @@
 use std::time::{Duration, Instant};
 
 use super::get::Asked;
-use super::load::{BlockSource, LoadedBlock};
+use super::loaded::LoadedBlock;
 use super::reader::TableReader;
 use super::search::Expected;
+use super::source::BlockSource;
 use super::trace::NumberCache;
 use crate::entry::{MAX_SEQUENCE, Version};
 use crate::error::Result;

@@ -4,9 +4,9 @@
 use rhumb_index::Probe;
 
 use super::get::Asked;
-use super::load::{BlockSource, Fetched};
 use super::reader::TableReader;
 use super::search::Expected;
+use super::source::{BlockSource, Fetched};
 use super::trace::{GetTrace, NumberCache};
 use crate::entry::Version;
 use crate::error::Result;

@@ -107,7 +107,7 @@ fn a_flip_of_each_block_byte_is_found_in_that_block() {
     let (test, _) = sample(&mut rng);
     let mut bytes = test.bytes();
     let table = test.open(0).unwrap();
-    let mut source = crate::table::read::load::BlockSource::new(false);
+    let mut source = crate::table::BlockSource::new(false);
     for number in 0..table.blocks() {
         let (offset, len) = table.directory.extent(number).unwrap();
         for at in offset as usize..offset as usize + len {

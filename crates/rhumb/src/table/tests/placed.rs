@@ -10,7 +10,7 @@ use rhumb_index::check::{SplitMix64, distributions};
 use super::round_trip::check_cursor;
 use super::*;
 use crate::entry::MAX_SEQUENCE;
-use crate::table::read::load::BlockSource;
+use crate::table::read::source::BlockSource;
 
 /// One version of each key; `value_bytes` gives the length of the value by the key's index.
 pub(super) fn model_of(
