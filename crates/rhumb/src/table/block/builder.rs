@@ -9,9 +9,9 @@ use rhumb_index::search::common_prefix;
 
 pub(in crate::table) use self::encoding::encode_empty;
 use self::parting::Parting;
-use super::GROUP_ENTRIES;
 use super::pointers::PointerColumns;
 use super::shape::Shape;
+use super::{EvenPuts, GROUP_ENTRIES};
 use crate::entry::{EntryKind, Pointer, Sequence, append};
 
 /// The most buffer memory that is kept for the next block.
@@ -99,7 +99,7 @@ impl BlockBuilder {
     pub fn raw_bytes(&mut self) -> usize {
         match self.count() {
             0 => 0,
-            _ => self.measured().raw_bytes() + self.pointer_bytes(),
+            _ => self.formed().raw_bytes() + self.pointer_bytes(),
         }
     }
 
@@ -174,7 +174,7 @@ impl BlockBuilder {
 
     /// The number of bytes that each entry takes, if it is the same for all.
     pub fn stride(&mut self) -> Option<usize> {
-        self.measured().stride()
+        self.formed().stride()
     }
 
     /// The size that the raw form would have in its most compact layout.
@@ -182,9 +182,22 @@ impl BlockBuilder {
         self.measured().uneven().raw_bytes() + self.pointer_bytes()
     }
 
+    /// A lower bound of [`BlockBuilder::least_bytes`], which does not depend on what keys share.
+    pub fn least_possible_bytes(&mut self) -> usize {
+        self.formed().least_possible_bytes() + self.pointer_bytes()
+    }
+
     /// Notes the slot in which the last entry was expected.
     pub fn last_was_expected_in(&mut self, slot: u64) {
         self.hint = with_distance(self.hint, self.count().saturating_sub(1), slot);
+    }
+
+    /// Notes the slots in which the last entries were expected.
+    pub fn last_were_expected_in(&mut self, slots: impl ExactSizeIterator<Item = u64>) {
+        let first = self.count().saturating_sub(slots.len());
+        self.hint = (slots.enumerate()).fold(self.hint, |hint, (i, slot)| {
+            with_distance(hint, first + i, slot)
+        });
     }
 
     /// Notes the slots in which the user keys were expected, but for the first `skip` of them.
@@ -196,6 +209,15 @@ impl BlockBuilder {
     /// Forgets which slots were expected.
     pub fn forget_expected(&mut self) {
         self.hint = None;
+    }
+
+    /// The shape, with all that the form of the block depends on.
+    fn formed(&mut self) -> &Shape {
+        if !self.shape.is_whole() {
+            return self.measured();
+        }
+        self.shape.common = common_prefix(self.first_key(), self.last_key());
+        &self.shape
     }
 
     /// The shape, after all entries were measured.
@@ -286,7 +308,36 @@ impl BlockBuilder {
             sequence: entry.sequence,
             kind: entry.kind,
         });
-        if self.shape.unmeasured_bytes() >= MEASURED_KEY_BYTES {
+        self.measure_many();
+    }
+
+    /// Adds puts, if it is known at once that the raw form takes at most `limit` bytes then, and that there are at most
+    /// `most` entries. Returns whether it has.
+    pub fn push_even_within(&mut self, puts: &EvenPuts<'_>, limit: usize, most: usize) -> bool {
+        let bytes = self.shape.most_bytes_with_even(puts);
+        if bytes.is_none_or(|bytes| bytes > limit) || self.count() + puts.len() > most {
+            return false;
+        }
+        self.shape.add_even(puts);
+        let (key_end, value_end) = (self.keys.len(), self.values.len());
+        self.keys.extend_from_slice(puts.keys);
+        self.values.extend_from_slice(puts.values);
+        let rows = puts.sequences.iter().enumerate();
+        self.rows.extend(rows.map(|(i, sequence)| Row {
+            key_end: key_end + (i + 1) * puts.key,
+            value_end: value_end + (i + 1) * puts.value,
+            with_head: 0,
+            sequence: *sequence,
+            kind: EntryKind::Put,
+        }));
+        self.measure_many();
+        true
+    }
+
+    /// Measures the entries that were not, once they are many.
+    #[inline]
+    fn measure_many(&mut self) {
+        if self.shape.unmeasured_bytes() >= MEASURED_KEY_BYTES && !self.shape.is_whole() {
             self.measured();
         }
     }

@@ -8,6 +8,7 @@
 //! and [`BlockView`] reads it in place.
 
 mod builder;
+mod even_puts;
 mod fence_keys;
 mod header;
 mod layout;
@@ -23,6 +24,7 @@ mod view;
 mod walk;
 
 pub(in crate::table) use builder::{BlockBuilder, NewEntry, encode_empty};
+pub(crate) use even_puts::EvenPuts;
 use fence_keys::FENCE_KEY_BYTES;
 pub(in crate::table) use fence_keys::Fence;
 pub(in crate::table) use layout::BlockLayout;

@@ -1,7 +1,7 @@
 //! The quantities that determine a block's size.
 
 use super::pointers::PointerShape;
-use super::{FRAME_BYTES, GROUP_ENTRIES, NewEntry};
+use super::{EvenPuts, FRAME_BYTES, GROUP_ENTRIES, NewEntry};
 use crate::entry::{EntryKind, Pointer, Sequence};
 use crate::table::form::bits::{packed_bytes, width_of};
 
@@ -95,6 +95,32 @@ impl Shape {
         self.sequence_max = self.sequence_max.max(entry.sequence);
     }
 
+    /// Counts puts of keys and values of these lengths, as [`Shape::add`] does each of them.
+    pub fn add_even(&mut self, puts: &EvenPuts<'_>) {
+        let (count, key, value) = (puts.len(), puts.key, puts.value);
+        let Some((&first, others)) = puts.sequences.split_first() else {
+            return;
+        };
+        if self.count == 0 {
+            self.kind = Some(EntryKind::Put);
+            self.kinds_alike = true;
+            (self.sequence_min, self.sequence_max) = (first, first);
+            (self.key_min, self.put_min) = (key, usize::MAX);
+        }
+        self.count += count;
+        self.key_bytes += count * key;
+        self.key_min = self.key_min.min(key);
+        self.key_max = self.key_max.max(key);
+        self.puts += count;
+        self.put_bytes += count * value;
+        self.put_min = self.put_min.min(value);
+        self.put_max = self.put_max.max(value);
+        self.kinds_alike &= self.kind == Some(EntryKind::Put);
+        let known = (self.sequence_min.min(first), self.sequence_max.max(first));
+        (self.sequence_min, self.sequence_max) =
+            (others.iter()).fold(known, |(low, high), s| (low.min(*s), high.max(*s)));
+    }
+
     /// Counts the pointer of the entry counted last; `new_file` states that it is the first one into its file.
     pub fn add_pointer(&mut self, pointer: Pointer, new_file: bool) {
         self.pointers.add(pointer, new_file);
@@ -120,6 +146,11 @@ impl Shape {
     pub fn prefix(&self) -> usize {
         let most = self.even.unwrap_or(super::MAX_PREFIX_BYTES);
         self.common.min(most)
+    }
+
+    /// Whether keys are stored whole whatever they share.
+    pub fn is_whole(&self) -> bool {
+        self.even.is_some() && self.key_min == self.key_max
     }
 
     /// The same entries in the most compact form.
@@ -179,6 +210,9 @@ impl Shape {
     /// The way in which the keys are stored. Keys of equal length in a row are faster to search, so
     /// they may take 1/32 more bytes than sharing.
     pub fn key_form(&self) -> KeyForm {
+        if self.is_whole() {
+            return KeyForm::Fixed(self.key_max - self.prefix());
+        }
         let suffix_max = self.unshared_max.max(self.head_max - self.prefix());
         let lengths = length_width(self.shared_largest()).0 + length_width(suffix_max).0;
         let offsets = self.groups() * self.offset_bytes(self.whole_key_bytes());
@@ -186,7 +220,7 @@ impl Shape {
         let whole = self.whole_key_bytes();
         if self.key_min == self.key_max {
             let suffix = self.key_max - self.prefix();
-            return match self.even.is_some() || whole <= shared + shared / 32 {
+            return match whole <= shared + shared / 32 {
                 true => KeyForm::Fixed(suffix),
                 false => KeyForm::Shared,
             };
@@ -254,6 +288,30 @@ impl Shape {
     pub fn about_bytes(&self) -> usize {
         let pointers = self.pointers.most_bytes(self.ranked_groups());
         FRAME_BYTES + self.prefix() + self.shared_key_bytes() + self.put_bytes + pointers
+    }
+
+    /// The least size that the raw form might have in its most compact layout, whatever keys share.
+    pub fn least_possible_bytes(&self) -> usize {
+        self.raw_bytes() - self.stored_key_bytes(self.key_form())
+    }
+
+    /// A bound on the size of the raw form with these puts, known at once where all entries are puts of one size, as these
+    /// are; else `None`. With fewer of them it is no larger.
+    pub fn most_bytes_with_even(&self, puts: &EvenPuts<'_>) -> Option<usize> {
+        let mut with = *self;
+        with.add_even(puts);
+        let alike = with.puts == with.count && with.key_min == with.key_max;
+        if !alike || with.put_min != with.put_max {
+            return None;
+        }
+        let plain = with.key_bytes + with.put_bytes;
+        // Offsets, of which some are stored if keys share, are wider in large blocks than where that was decided.
+        let wide = match plain > usize::from(u16::MAX) {
+            true => with.groups() * 4,
+            false => 0,
+        };
+        let sequences = (with.count * with.sequence_width() as usize).div_ceil(8);
+        Some(FRAME_BYTES + plain + wide + sequences)
     }
 
     /// A bound on the size of the raw form with one more entry that is known at once: as if no keys shared anything. Where

@@ -384,7 +384,12 @@ impl BlockWriter {
         let Some(even) = &mut self.even else { return };
         let stored = written.stored;
         even.taken += written.raw;
-        even.least += self.block.least_bytes();
+        // What keys share is not asked where it cannot matter.
+        let least = self.block.least_possible_bytes();
+        even.least += match written.raw > least + least / 8 {
+            true => self.block.least_bytes(),
+            false => least,
+        };
         let overhead = STORED_HEADER_BYTES + FRAME_BYTES + even.prefix.len();
         let stride = self
             .block

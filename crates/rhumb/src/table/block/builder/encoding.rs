@@ -114,6 +114,10 @@ impl BlockBuilder {
             self.suffixes().for_each(|suffix| append(into, suffix));
             return;
         };
+        if self.shape.prefix() == 0 {
+            into.extend_from_slice(&self.keys);
+            return;
+        }
         let start = into.len();
         into.resize(start + len * self.count(), 0);
         let places = into

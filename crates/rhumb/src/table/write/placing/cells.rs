@@ -3,7 +3,7 @@
 use super::TARGET_BYTES;
 use crate::error::Result;
 use crate::table::LARGE_ENTRY_BYTES;
-use crate::table::block::NewEntry;
+use crate::table::block::{EvenPuts, NewEntry};
 use crate::table::write::blocks::{BlockWriter, LARGEST_BLOCK_BYTES};
 
 /// A cell continues in another block when its block would exceed this many times the target. Wide
@@ -19,6 +19,8 @@ const TRIAL_BYTES: u64 = 256 << 10;
 const POOR_TIMES: u64 = 4;
 /// The filling of blocks is judged only after this many blocks.
 const TRIAL_BLOCKS: u64 = 1_024;
+/// The most entries of a block.
+const MOST_ENTRIES: usize = u16::MAX as usize;
 
 /// Where the size of cells is from, which decides what may be given up for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +126,7 @@ impl Cells {
             self.enter(cell, entry.key, blocks)?;
         }
         let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
-        let full = large || self.after_large || blocks.open().count() >= usize::from(u16::MAX);
+        let full = large || self.after_large || blocks.open().count() >= MOST_ENTRIES;
         if full && blocks.open().count() > 0 {
             self.go_on(entry.key, blocks)?;
         }
@@ -140,6 +142,75 @@ impl Cells {
         self.filled += (entry.key.len() + entry.value.len()) as u64;
         self.after_large = large;
         Ok(())
+    }
+
+    /// Puts one entry after the other into its cell, as [`Cells::put`] does, up to the last one with a prediction, or one that
+    /// shows that the model is [too costly](Cells::too_costly). Returns how many. None may be large.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::push`].
+    pub fn put_even(
+        &mut self,
+        puts: &EvenPuts<'_>,
+        numbers: &[u64],
+        predicted: &[u64],
+        blocks: &mut BlockWriter,
+    ) -> Result<usize> {
+        let n = u64::from(self.entries_per_cell);
+        let (mut rest, mut numbers) = (predicted, numbers);
+        let mut done = 0;
+        while let Some(first) = rest.first()
+            && !self.are_too_costly()
+        {
+            let cell = first / n;
+            let here = rest
+                .iter()
+                .take_while(|p| **p < cell.saturating_add(1).saturating_mul(n));
+            let (here, others) = rest.split_at(here.count());
+            let (own, behind) = numbers
+                .split_at_checked(here.len())
+                .unwrap_or((numbers, &[]));
+            let run = puts.part(done..done + here.len());
+            done += self.put_into(cell, &run, own, here, blocks)?;
+            (rest, numbers) = (others, behind);
+        }
+        Ok(done)
+    }
+
+    /// Puts entries into one cell. Returns how many.
+    fn put_into(
+        &mut self,
+        cell: u64,
+        run: &EvenPuts<'_>,
+        numbers: &[u64],
+        predicted: &[u64],
+        blocks: &mut BlockWriter,
+    ) -> Result<usize> {
+        if self.open != Some(cell) {
+            self.enter(cell, run.key(0), blocks)?;
+        }
+        let whole = !self.after_large && !self.are_too_costly();
+        if whole
+            && blocks
+                .open()
+                .push_even_within(run, self.limit, MOST_ENTRIES)
+        {
+            let first = cell * u64::from(self.entries_per_cell);
+            let slots = predicted.iter().map(|p| p - first);
+            blocks.open().last_were_expected_in(slots);
+            self.keys += run.len() as u64;
+            self.last_number = numbers.last().copied().unwrap_or(self.last_number);
+            self.filled += (run.len() * run.entry_bytes()) as u64;
+            return Ok(run.len());
+        }
+        let entries = run.entries().zip(numbers).zip(predicted);
+        for (done, ((entry, number), predicted)) in entries.enumerate() {
+            self.put(&entry, Some(*number), *predicted, blocks)?;
+            if self.are_too_costly() {
+                return Ok(done + 1);
+            }
+        }
+        Ok(run.len())
     }
 
     /// Ends the open cell and starts another with `key`; the cells between them become empty blocks.
@@ -192,6 +263,11 @@ impl Cells {
             let why = format!("its blocks hold {held} bytes on average instead of {filling}");
             self.too_costly = Some(why);
         }
+    }
+
+    /// Whether there is a [reason](Cells::too_costly) to give up the model.
+    pub fn are_too_costly(&self) -> bool {
+        self.too_costly.is_some()
     }
 
     /// The reason to give up the model, if there is one. If many keys share a number or sizes

@@ -283,11 +283,38 @@ impl Placer {
         let Some(cells) = &mut self.cells else {
             return Ok(Placing::GoesOn);
         };
+        match self.waiting.even_puts() {
+            Some(puts) if puts.entry_bytes() <= LARGE_ENTRY_BYTES => {
+                let numbers = self.waiting.numbers();
+                let put = cells.put_even(&puts, numbers, &self.predictions, blocks)?;
+                self.placed += put as u64;
+                let last = put
+                    .checked_sub(1)
+                    .and_then(|last| self.predictions.get(last));
+                self.predicted = last.copied().unwrap_or(self.predicted);
+                self.waiting.remove(put);
+            }
+            _ => self.place_one_by_one(blocks)?,
+        }
+        let too_costly = self.cells.as_mut().and_then(Cells::too_costly);
+        Ok(match too_costly {
+            Some(why) => {
+                blocks.index.fall_back(why);
+                Placing::Ended
+            }
+            None => Placing::GoesOn,
+        })
+    }
+
+    /// Places the entries of predicted keys.
+    fn place_one_by_one(&mut self, blocks: &mut BlockWriter) -> Result<()> {
+        let Some(cells) = &mut self.cells else {
+            return Ok(());
+        };
         let mut predictions = self.predictions.iter();
         let (placed, predicted) = (&mut self.placed, &mut self.predicted);
-        let mut too_costly = None;
         self.waiting.drain(|entry, number| {
-            if too_costly.is_some() {
+            if cells.are_too_costly() {
                 return Ok(false);
             }
             // Older versions of a key stay where it is.
@@ -299,15 +326,7 @@ impl Placer {
                 *placed += 1;
             }
             cells.put(entry, number, *predicted, blocks)?;
-            too_costly = cells.too_costly();
             Ok(true)
-        })?;
-        Ok(match too_costly {
-            Some(why) => {
-                blocks.index.fall_back(why);
-                Placing::Ended
-            }
-            None => Placing::GoesOn,
         })
     }
 
