@@ -3,6 +3,7 @@
 use std::mem;
 use std::time::Duration;
 
+use super::batch::Batch;
 use super::context::{Context, Counters, NumberedMap};
 use super::merge::{Below, Ranges, Survivor, survivors};
 use super::values::{Placed, Values};
@@ -120,6 +121,9 @@ struct Builder<'a> {
     /// File numbers of all tables that were begun.
     begun: Vec<u64>,
     values: Values<'a>,
+    /// Puts that are written together, and whether any may be: nothing but their size may decide what is done with them.
+    batch: Batch,
+    batches: bool,
     /// Entries from one on whose value has to be read.
     waiting: Waiting,
     /// What the keys may hide, and how many of the open table do.
@@ -151,6 +155,10 @@ impl<'a> Builder<'a> {
             made: Vec::new(),
             begun: Vec::new(),
             values: Values::new(context),
+            batch: Batch::default(),
+            batches: context.table.separate_values.is_none()
+                && !context.tier.is_some_and(TierSpec::is_inline)
+                && ends.cuts.is_empty(),
             waiting: Waiting::default(),
             older: Below::runs(context.older.to_vec()),
             hides: 0.0,
@@ -159,7 +167,22 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds an entry behind the others, once the values before it are read.
+    #[inline]
     fn push(&mut self, entry: &Survivor<'_>) -> Result<()> {
+        if self.batches && self.waiting.is_empty() && self.batch.take(entry) {
+            return match self.batch.is_full() {
+                true => self.add_batch(),
+                false => Ok(()),
+            };
+        }
+        self.push_alone(entry)
+    }
+
+    /// As [`Builder::push`], for an entry that the batch does not take.
+    #[inline(never)]
+    fn push_alone(&mut self, entry: &Survivor<'_>) -> Result<()> {
+        self.add_batch()?;
+        self.batch.begin_behind(entry);
         let to_move = self.values.to_move(entry);
         if to_move.is_none() && self.waiting.is_empty() {
             return self.add(entry, None);
@@ -169,6 +192,32 @@ impl<'a> Builder<'a> {
             true => self.add_waiting(),
             false => Ok(()),
         }
+    }
+
+    /// Adds the puts of the batch, and begins another.
+    fn add_batch(&mut self) -> Result<()> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let batch = mem::take(&mut self.batch);
+        let puts = batch.puts();
+        let mut done = 0;
+        while done < puts.len() {
+            let part = puts.part(done..done + self.puts_until_estimate(puts.entry_bytes()));
+            self.end_before(part.key(0))?;
+            self.writer()?.add_even(&part)?;
+            done += part.len();
+            self.count_bytes((part.len() * part.entry_bytes()) as u64);
+        }
+        self.batch = batch;
+        self.batch.clear();
+        Ok(())
+    }
+
+    /// How many puts of so many bytes come up to the next estimate: no table ends before it.
+    fn puts_until_estimate(&self, bytes: usize) -> usize {
+        let left = self.estimate_after.saturating_sub(self.since_estimate);
+        left.div_ceil(bytes.max(1) as u64).max(1) as usize
     }
 
     /// Reads the values that the waiting entries need, and adds these.
@@ -215,9 +264,16 @@ impl<'a> Builder<'a> {
                 value.len()
             }
         };
-        self.since_estimate += (key.len() + value_bytes) as u64;
+        self.count_bytes((key.len() + value_bytes) as u64);
+        Ok(())
+    }
+
+    /// Counts bytes of keys and values that were added, and estimates the size of the table now and then.
+    #[inline]
+    fn count_bytes(&mut self, bytes: u64) {
+        self.since_estimate += bytes;
         if self.since_estimate < self.estimate_after {
-            return Ok(());
+            return;
         }
         self.since_estimate = 0;
         if let Some(open) = &self.open {
@@ -226,7 +282,6 @@ impl<'a> Builder<'a> {
         if self.estimated_bytes >= self.paced + PACE {
             self.pace();
         }
-        Ok(())
     }
 
     /// Ends the open table before an entry of a new key, if it is full, or is to be cut before that key.
@@ -285,6 +340,7 @@ impl<'a> Builder<'a> {
 
     /// Ends the last table. The tables are then synced, but the directory is not.
     fn finish(&mut self) -> Result<Written> {
+        self.add_batch()?;
         self.add_waiting()?;
         if !self.range_deletes.is_empty() {
             self.pass_cuts(|_| true)?;

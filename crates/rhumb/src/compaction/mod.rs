@@ -8,6 +8,7 @@
 //! makes of it. Tables that come from elsewhere are written by [`write_new_table`], and go where
 //! [`newest_places`] says.
 
+mod batch;
 mod builder;
 mod claims;
 mod context;

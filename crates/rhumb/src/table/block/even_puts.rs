@@ -53,7 +53,7 @@ impl<'a> EvenPuts<'a> {
     }
 
     /// The puts one by one.
-    pub fn entries(self) -> impl Iterator<Item = NewEntry<'a>> {
+    pub(in crate::table) fn entries(self) -> impl Iterator<Item = NewEntry<'a>> {
         self.sequences
             .iter()
             .enumerate()

@@ -3,6 +3,7 @@
 mod damage;
 mod directory;
 mod dual;
+mod even;
 mod exact;
 mod fence_keys;
 mod given;

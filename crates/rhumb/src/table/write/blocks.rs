@@ -119,6 +119,11 @@ impl BlockWriter {
         }
     }
 
+    #[cfg(test)]
+    pub fn set_table_id(&mut self, id: u64) {
+        self.table_id = id;
+    }
+
     /// The open block.
     pub fn open(&mut self) -> &mut BlockBuilder {
         &mut self.block

@@ -15,12 +15,12 @@ use super::blocks::{BlockWriter, refused};
 use super::cutter::{Cutter, cut_by_both, cut_by_bytes, cut_by_entries};
 use super::index_choice::IndexChoice;
 use super::placing::{Placing, TARGET_BYTES};
-use crate::entry::{EntryKind, MAX_KEY_BYTES, Pointer, Sequence, compare, set_key};
+use crate::entry::{EntryKind, MAX_KEY_BYTES, MAX_SEQUENCE, Pointer, Sequence, compare, set_key};
 use crate::error::{Error, Result};
 use crate::fs::output::Output;
 use crate::fs::{FileSystem, names, ops};
 use crate::options::{Partition, TableSpec};
-use crate::table::block::NewEntry;
+use crate::table::block::{EvenPuts, NewEntry};
 use crate::table::form::summary::TableMeta;
 use crate::table::form::value_uses::ValueUse;
 use crate::vlog::ValueFileMeta;
@@ -157,6 +157,14 @@ impl TableWriter {
         })
     }
 
+    /// The same with this id.
+    #[cfg(test)]
+    pub fn with_id(mut self, id: u64) -> TableWriter {
+        self.table_id = id;
+        self.blocks.set_table_id(id);
+        self
+    }
+
     /// Adds an entry: a larger key than the last one, or the same key with a smaller sequence. The
     /// value of a delete is not stored.
     ///
@@ -196,20 +204,62 @@ impl TableWriter {
         if kind == EntryKind::Pointer {
             self.count_pointer(key, value)?;
         }
+        self.cut(&entry)
+    }
+
+    /// Adds puts, whose keys are larger than the last one, as [`TableWriter::add`] does each of them.
+    ///
+    /// # Errors
+    /// As [`TableWriter::add`].
+    pub fn add_even(&mut self, puts: &EvenPuts<'_>) -> Result<()> {
+        let (Some(first), Some(last)) = (puts.entries().next(), puts.len().checked_sub(1)) else {
+            return Ok(());
+        };
+        let order = match self.counts.entries {
+            0 => Ordering::Greater,
+            _ => compare(first.key, &self.last_key),
+        };
+        let ascends = |at: &usize| compare(puts.key(at - 1), puts.key(*at)).is_lt();
+        let order = match (1..puts.len()).all(|at| ascends(&at)) {
+            true => order,
+            false => Ordering::Less,
+        };
+        // None may be an older version of the last key.
+        self.check(first.key, MAX_SEQUENCE, first.value, order)?;
+        if self.counts.entries == 0 {
+            self.first_key = first.key.to_vec();
+        }
+        self.count_even(puts);
+        set_key(&mut self.last_key, puts.key(last));
+        let mut placed = 0;
+        if let Cutter::Model(placer) = &mut self.cutter {
+            let placing;
+            (placed, placing) = placer.add_even(puts, &mut self.blocks)?;
+            if placing == Placing::Ended {
+                self.leave_model()?;
+            }
+        }
+        let mut rest = puts.part(placed..puts.len()).entries();
+        rest.try_for_each(|entry| self.cut(&entry))
+    }
+
+    /// Adds an entry to the block that it belongs into.
+    #[inline]
+    fn cut(&mut self, entry: &NewEntry<'_>) -> Result<()> {
         match &mut self.cutter {
             Cutter::Units { entries } => {
                 let entries = *entries;
-                if self.blocks.push_into_unit(&entry, entries)? {
+                if self.blocks.push_into_unit(entry, entries)? {
                     return Ok(());
                 }
                 let entries = entries as usize;
                 self.cutter = Cutter::Entries(entries);
-                cut_by_entries(&mut self.blocks, &entry, entries)
+                cut_by_entries(&mut self.blocks, entry, entries)
             }
-            Cutter::Bytes(bytes) => cut_by_bytes(&mut self.blocks, &entry, *bytes),
-            Cutter::Entries(entries) => cut_by_entries(&mut self.blocks, &entry, *entries),
-            Cutter::Dual(bytes) => cut_by_both(&mut self.blocks, &entry, *bytes),
-            Cutter::Model(placer) => match placer.add(&entry, &mut self.blocks)? {
+            Cutter::Bytes(bytes) => cut_by_bytes(&mut self.blocks, entry, *bytes),
+            Cutter::Entries(entries) => cut_by_entries(&mut self.blocks, entry, *entries),
+            Cutter::Dual(bytes) => cut_by_both(&mut self.blocks, entry, *bytes),
+            Cutter::Model(placer) => match placer.add(entry, &mut self.blocks)? {
                 Placing::GoesOn => Ok(()),
                 Placing::Ended => self.leave_model(),
             },
@@ -263,6 +313,20 @@ impl TableWriter {
         if entry.new_key {
             set_key(&mut self.last_key, entry.key);
         }
+    }
+
+    /// Counts puts, but does not note the last key.
+    fn count_even(&mut self, puts: &EvenPuts<'_>) {
+        let (counts, count) = (&mut self.counts, puts.len() as u64);
+        counts.entries += count;
+        counts.key_bytes += count * puts.key as u64;
+        counts.value_bytes += count * puts.value as u64;
+        let known = counts.sequences.unwrap_or((Sequence::MAX, 0));
+        let hull = |(least, greatest): (Sequence, Sequence), sequence: &Sequence| {
+            (least.min(*sequence), greatest.max(*sequence))
+        };
+        counts.sequences = Some(puts.sequences.iter().fold(known, hull));
+        self.last_sequence = puts.sequences.last().copied().unwrap_or(0);
     }
 
     /// Counts the record that a pointer leads to.

@@ -19,7 +19,7 @@ use waiting::Waiting;
 
 use crate::error::Result;
 use crate::table::LARGE_ENTRY_BYTES;
-use crate::table::block::{BlockBuilder, NewEntry};
+use crate::table::block::{BlockBuilder, EvenPuts, NewEntry};
 use crate::table::form::directory::Arrangement;
 use crate::table::write::blocks::{BlockWriter, refused};
 use crate::table::write::index_choice::IndexChoice;
@@ -118,11 +118,45 @@ impl Placer {
         };
         self.waiting.push(entry, number);
         self.batch += entry.key.len() + entry.value.len();
-        let learning = self.cells.is_none() && self.waiting.bytes() < LEARN_BYTES;
-        if learning || self.batch < BATCH_BYTES {
-            return Ok(Placing::GoesOn);
+        match self.bytes_until_advance() {
+            0 => self.advance(blocks, false),
+            _ => Ok(Placing::GoesOn),
         }
-        self.advance(blocks, false)
+    }
+
+    /// Adds puts, as [`Placer::add`] does, up to the one with which placing ends, if it does. Returns how many.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::push`].
+    pub fn add_even(
+        &mut self,
+        puts: &EvenPuts<'_>,
+        blocks: &mut BlockWriter,
+    ) -> Result<(usize, Placing)> {
+        let mut done = 0;
+        while done < puts.len() {
+            let until = self
+                .bytes_until_advance()
+                .div_ceil(puts.entry_bytes().max(1));
+            let part = puts.part(done..done + until.max(1));
+            let numbers = (0..part.len()).map(|at| blocks.number(part.key(at)));
+            self.waiting.push_even(&part, numbers);
+            self.batch += part.len() * part.entry_bytes();
+            done += part.len();
+            if self.bytes_until_advance() == 0 && self.advance(blocks, false)? == Placing::Ended {
+                return Ok((done, Placing::Ended));
+            }
+        }
+        Ok((done, Placing::GoesOn))
+    }
+
+    /// After how many more bytes of entries the model is trained with them.
+    fn bytes_until_advance(&self) -> usize {
+        let learns = match self.cells {
+            None => LEARN_BYTES.saturating_sub(self.waiting.bytes()),
+            Some(_) => 0,
+        };
+        learns.max(BATCH_BYTES.saturating_sub(self.batch))
     }
 
     /// Places the waiting entries at the end of the table.

@@ -96,11 +96,7 @@ impl Waiting {
     /// Adds an entry; `number` is that of its key if it is the first of its user key.
     pub fn push(&mut self, entry: &NewEntry<'_>, number: u64) {
         let record = WaitingEntry::of(entry);
-        self.even = match self.entries() {
-            0 => Some(record),
-            _ => self.even,
-        };
-        self.even = self.even.filter(|even| even.is_even_with(&record));
+        self.note_size(&record);
         append(&mut self.keys, entry.key);
         append(&mut self.values, entry.value);
         if entry.new_key {
@@ -108,6 +104,29 @@ impl Waiting {
         }
         self.sequences.push(entry.sequence);
         self.records.push(record);
+    }
+
+    /// Adds puts; `numbers` are those of their keys.
+    pub fn push_even(&mut self, puts: &EvenPuts<'_>, numbers: impl Iterator<Item = u64>) {
+        let Some(first) = puts.entries().next() else {
+            return;
+        };
+        let record = WaitingEntry::of(&first);
+        self.note_size(&record);
+        self.keys.extend_from_slice(puts.keys);
+        self.values.extend_from_slice(puts.values);
+        self.numbers.extend(numbers);
+        self.sequences.extend_from_slice(puts.sequences);
+        self.records.resize(self.records.len() + puts.len(), record);
+    }
+
+    /// Notes whether all are still even, with an entry that is about to be added.
+    fn note_size(&mut self, record: &WaitingEntry) {
+        let even = match self.entries() {
+            0 => Some(*record),
+            _ => self.even,
+        };
+        self.even = even.filter(|even| even.is_even_with(record));
     }
 
     /// The numbers that were not passed to the model.

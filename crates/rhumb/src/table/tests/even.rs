@@ -1,0 +1,134 @@
+//! Puts of one size make the same table whether they are written together or one by one.
+
+use std::cmp::Reverse;
+
+use rand::SeedableRng;
+
+use super::placed::{model_of, random_numbers};
+use super::*;
+use crate::table::EvenPuts;
+
+/// The bytes of a table but for those that tell how long training took, and what follows them. `together` draws how many puts
+/// of one size are written together at most.
+fn written(
+    settings: &TableSettings,
+    model: &Model,
+    mut together: impl FnMut() -> usize,
+) -> Vec<u8> {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let dynamic: Arc<dyn FileSystem> = fs.clone();
+    let writer = TableWriter::create(&dynamic, Path::new("/"), 7, settings).unwrap();
+    let mut writer = writer.with_id(9);
+    let mut rest: Vec<_> = model.iter().collect();
+    rest.reverse();
+    let mut before: Option<&Vec<u8>> = None;
+    while let Some(((key, sequence), (kind, value))) = rest.pop() {
+        let is_new_put = before.replace(key) != Some(key) && *kind == EntryKind::Put;
+        let most = if is_new_put { together() } else { 1 };
+        let (mut keys, mut values, mut sequences) = (key.clone(), value.clone(), vec![sequence.0]);
+        while let Some(((next, at), (kind, other))) = rest.last()
+            && (*kind == EntryKind::Put && sequences.len() < most && before != Some(next))
+            && (next.len(), other.len()) == (key.len(), value.len())
+        {
+            keys.extend_from_slice(next);
+            values.extend_from_slice(other);
+            sequences.push(at.0);
+            before = Some(next);
+            rest.pop();
+        }
+        if sequences.len() == 1 {
+            writer.add(key, sequence.0, *kind, value).unwrap();
+            continue;
+        }
+        let puts = EvenPuts {
+            keys: &keys,
+            values: &values,
+            sequences: &sequences,
+            key: key.len(),
+            value: value.len(),
+        };
+        writer.add_even(&puts).unwrap();
+    }
+    writer.finish(&RangeDeletes::default()).unwrap();
+    let mut bytes = fs.bytes(Path::new("/000007.table")).unwrap();
+    let property = b"index.training_ns";
+    let times = bytes
+        .windows(property.len())
+        .rposition(|bytes| bytes == property);
+    bytes.truncate(times.unwrap());
+    bytes
+}
+
+fn check(rng: &mut StdRng, settings: &TableSettings, model: &Model) {
+    let alone = written(settings, model, || 1);
+    let most = [3, 40, 5_000][rng.random_range(0..3)];
+    let together = written(settings, model, || rng.random_range(1..=most));
+    // What is compared begins with the first block and ends within the properties.
+    let differs = alone
+        .iter()
+        .zip(&together)
+        .position(|(one, other)| one != other);
+    assert_eq!(differs, None, "{settings:?}");
+    assert_eq!(alone.len(), together.len());
+}
+
+#[test]
+fn tables_do_not_depend_on_what_is_written_together() {
+    let seed = test_seed();
+    println!("seed {seed}");
+    let mut rng = StdRng::seed_from_u64(seed);
+    for _ in 0..400 {
+        let mut model = random_model(&mut rng);
+        if rng.random_bool(0.3) {
+            // A put of a key before its delete.
+            let (key, _) = model.keys().next().unwrap().clone();
+            model.insert((key, Reverse(0)), (EntryKind::Put, vec![1; 8]));
+        }
+        let settings = random_settings(&mut rng, &model);
+        check(&mut rng, &settings, &model);
+    }
+}
+
+/// More than is learned from at first, so that entries are placed while others wait.
+#[test]
+fn placed_tables_do_not_depend_on_what_is_written_together() {
+    let seed = test_seed();
+    println!("seed {seed}");
+    let mut rng = StdRng::seed_from_u64(seed);
+    for (count, value) in [(30_000, 40), (90_000, 8), (2_000, 1_016), (60, 70_000)] {
+        let numbers = random_numbers(&mut rng, count);
+        let keys = numbers.iter().map(|number| number.to_be_bytes().to_vec());
+        let mut model = model_of(keys, |_| value);
+        for spec in ["predicted", "predicted(5)", "bytes(4096)", "entries(40)"] {
+            let spec = format!("partition={spec},compression=none,filter=10");
+            check(&mut rng, &settings("plr", &spec, &model), &model);
+        }
+        let odd = numbers[numbers.len() / 2];
+        model.insert(
+            (odd.to_be_bytes().to_vec(), Reverse(9)),
+            (EntryKind::Delete, Vec::new()),
+        );
+        let spec = "partition=predicted,compression=none,filter=10";
+        check(&mut rng, &settings("plr", spec, &model), &model);
+    }
+}
+
+#[test]
+fn puts_that_do_not_ascend_are_refused() {
+    let model = model_of([vec![1], vec![2]], |_| 1);
+    let settings = settings("plr", "partition=predicted", &model);
+    for keys in [[3, 3], [3, 2], [1, 3], [0, 3]] {
+        let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let mut writer = TableWriter::create(&fs, Path::new("/"), 7, &settings).unwrap();
+        writer.add(&[1], 8, EntryKind::Put, b"v").unwrap();
+        let puts = EvenPuts {
+            keys: &keys,
+            values: b"vv",
+            sequences: &[5, 5],
+            key: 1,
+            value: 1,
+        };
+        let error = writer.add_even(&puts).unwrap_err().to_string();
+        assert!(error.contains("does not sort after"), "{error}");
+    }
+}
