@@ -14,6 +14,9 @@ use crate::version::Table;
 /// About how many entries are read between two checks for cancellation.
 const ENTRIES_A_CHECK: u64 = 1024;
 
+/// About how many entries are passed by columns before that.
+const MOST_BY_COLUMNS: usize = ENTRIES_A_CHECK as usize;
+
 /// After this many dropped entries in a row, what is under a range delete is skipped. Fewer are passed
 /// faster one by one, since a skip ends the reading ahead.
 const DROPPED_BEFORE_SKIP: u64 = if cfg!(test) { 2 } else { 64 };
@@ -91,6 +94,7 @@ pub(super) fn survivors<'a>(
             }
         }
         cursor.next()?;
+        unchecked += fates.pass_columns(cursor, &mut emit)?;
     }
     Ok(())
 }
@@ -160,6 +164,43 @@ impl<'a> Fates<'a> {
         })
     }
 
+    /// Passes on entries by columns, as far as that goes. Returns how many there were.
+    fn pass_columns(
+        &mut self,
+        cursor: &mut impl Lends,
+        emit: &mut impl FnMut(Survivor<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        if self.has_ranges {
+            return Ok(0);
+        }
+        let context = KeyContext {
+            bottom: self.bottom,
+            under_range_delete: false,
+        };
+        let passed =
+            cursor.pass_columns(self.bottom_until, MOST_BY_COLUMNS, |run, may_be_same| {
+                if !may_be_same || !run.has_key(&self.key) {
+                    run.key_into(&mut self.key);
+                    self.retain.begin_key(&[], context);
+                    self.new_key = true;
+                }
+                if let Fate::Keep(sequence) = self.retain.version(run.sequence(), EntryKind::Put) {
+                    emit(Survivor {
+                        key: &self.key,
+                        sequence,
+                        kind: EntryKind::Put,
+                        value: run.value(),
+                        new_key: self.new_key,
+                    })?;
+                    self.new_key = false;
+                }
+                Ok(())
+            })?;
+        #[cfg(test)]
+        PASSED_BY_COLUMNS.with(|count| count.set(count.get() + passed as u64));
+        Ok(passed as u64)
+    }
+
     /// Passes on lent entries, each of which is the newest version of another key. Returns how many there were.
     fn pass_plain(
         &mut self,
@@ -194,12 +235,19 @@ impl<'a> Fates<'a> {
 #[cfg(test)]
 thread_local! {
     static PASSED_PLAIN: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    static PASSED_BY_COLUMNS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
 /// How many entries this thread has passed without merging them.
 #[cfg(test)]
 pub(super) fn passed_plain() -> u64 {
     PASSED_PLAIN.get()
+}
+
+/// How many entries this thread has passed by columns.
+#[cfg(test)]
+pub(super) fn passed_by_columns() -> u64 {
+    PASSED_BY_COLUMNS.get()
 }
 
 /// The union of the inputs' range deletes, and the ones that survive.

@@ -5,7 +5,7 @@ use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::sync::Arc;
-use crate::table::{GetTrace, PlainEntries, Reach, SliceRef, TableCursor};
+use crate::table::{EvenRun, GetTrace, PlainEntries, Reach, SliceRef, TableCursor};
 use crate::version::{Run, Table};
 
 /// Goes over tables that ascend without overlap, as if they were one.
@@ -93,6 +93,18 @@ impl LevelCursor {
     pub fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
         if let Some(cursor) = &mut self.cursor {
             cursor.take_back(plain, key);
+        }
+    }
+
+    /// As [`TableCursor::lend_run`].
+    pub fn lend_run(&mut self) -> Option<EvenRun> {
+        self.cursor.as_mut()?.lend_run()
+    }
+
+    /// As [`TableCursor::take_back_run`].
+    pub fn take_back_run(&mut self, run: EvenRun) {
+        if let Some(cursor) = &mut self.cursor {
+            cursor.take_back_run(run);
         }
     }
 

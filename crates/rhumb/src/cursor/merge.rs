@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 
 use rhumb_index::search::first_eight;
 
-use super::{Lends, Source};
 use crate::entry::{Cursor, Direction, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::table::{Limits, PlainEntries, Reach};
 
+mod columns;
+mod lending;
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;
@@ -37,6 +37,8 @@ pub(crate) struct MergeCursor<C> {
     pause: u32,
     /// How often of these are left.
     unasked: u32,
+    /// How often nothing is passed by columns before it is tried again.
+    untried: u32,
 }
 
 struct Child<C> {
@@ -120,6 +122,7 @@ impl<C: Cursor> MergeCursor<C> {
             direction: Direction::Forward,
             pause: 0,
             unasked: 0,
+            untried: 0,
         }
     }
 
@@ -183,9 +186,14 @@ impl<C: Cursor> MergeCursor<C> {
                 order.push(number);
             }
         }
+        self.sort(order);
+        Ok(())
+    }
+
+    /// Takes the valid children, whose entries are noted, as the order, and sorts them.
+    fn sort(&mut self, mut order: Vec<usize>) {
         order.sort_unstable_by(|&one, &other| self.compare(one, other));
         self.order = order;
-        Ok(())
     }
 
     /// As [`Cursor::seek`], to a place behind the current entry: children that are behind it already stay, unsearched.
@@ -305,65 +313,6 @@ impl<C: Cursor> MergeCursor<C> {
             }
         }
     }
-}
-
-impl Lends for MergeCursor<Source> {
-    /// Entries of the block of the current entry, as far as they come before the current entries of all other children. Where
-    /// children take turns there are few, so none are asked for each time. The merge sets the last limit itself.
-    fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
-        if reach.direction != self.direction || !self.current()?.lends() {
-            return None;
-        }
-        if self.unasked > 0 {
-            self.unasked -= 1;
-            return None;
-        }
-        let &first = self.order.first()?;
-        let lent = match self.order.get(1) {
-            None => self.children.get_mut(first)?.cursor.lend(reach),
-            Some(&second) => {
-                let [first, second] = self.children.get_disjoint_mut([first, second]).ok()?;
-                let limits = with_last(reach.limits, second.cursor.here()?.key);
-                first.cursor.lend(Reach { limits, ..reach })
-            }
-        };
-        match lent {
-            None => self.ask_later(),
-            Some(_) => self.ask_again(),
-        }
-        lent
-    }
-
-    fn extend(&self, plain: &mut PlainEntries, limits: Limits<'_>) -> bool {
-        let Some(&second) = self.order.get(1) else {
-            return plain.extend(limits);
-        };
-        let next = self
-            .children
-            .get(second)
-            .and_then(|child| child.cursor.here());
-        next.is_some_and(|next| plain.extend(with_last(limits, next.key)))
-    }
-
-    fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
-        let Some(&first) = self.order.first() else {
-            return;
-        };
-        if !plain.has_moved() {
-            self.ask_later();
-        }
-        if let Some(child) = self.children.get_mut(first) {
-            child.cursor.take_back(plain, key);
-            child.note();
-        }
-        // Backwards it is one entry further, which other children may have reached before.
-        self.resettle(0, first);
-    }
-}
-
-/// Limits with this key as the last one.
-fn with_last<'k>([one, other, _]: Limits<'k>, key: &'k [u8]) -> Limits<'k> {
-    [one, other, Some(key)]
 }
 
 impl<C: Cursor> Cursor for MergeCursor<C> {

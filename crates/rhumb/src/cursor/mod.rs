@@ -11,7 +11,8 @@ mod source;
 mod visible;
 
 use crate::entry::Cursor;
-use crate::table::{Limits, PlainEntries, Reach};
+use crate::error::Result;
+use crate::table::{EvenRun, Limits, PlainEntries, Reach};
 
 pub(crate) use clipped::ClippedCursor;
 pub(crate) use level::LevelCursor;
@@ -40,6 +41,23 @@ pub(crate) trait Lends: Cursor {
     /// [`TableCursor::take_back`](crate::table::TableCursor::take_back).
     fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
         let _ = (plain, key);
+    }
+
+    /// Passes entries from the current one on by columns, as far as all that is merged lies in blocks of puts of one size, and
+    /// their keys are below `until`. They come in order, the newest version of a key first. Moves to the first one that was
+    /// not passed. `pass` is also told whether an entry may be of the same key as the one before it. Returns how many were
+    /// passed, which are at most `most`.
+    ///
+    /// # Errors
+    /// If a block cannot be read; those of `pass`.
+    fn pass_columns(
+        &mut self,
+        until: Option<&[u8]>,
+        most: usize,
+        pass: impl FnMut(&EvenRun, bool) -> Result<()>,
+    ) -> Result<usize> {
+        let _ = (until, most, pass);
+        Ok(0)
     }
 }
 

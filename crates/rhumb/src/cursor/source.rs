@@ -5,7 +5,7 @@ use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::MemtableCursor;
-use crate::table::{GetTrace, PlainEntries, Reach, TableCursor};
+use crate::table::{EvenRun, GetTrace, PlainEntries, Reach, TableCursor};
 
 /// A cursor over one sorted run of any kind. A merge calls it for every entry, so calls are
 /// dispatched by a branch, not through a pointer.
@@ -59,6 +59,24 @@ impl Source {
             Source::Memtable(_) => {}
             Source::Table(cursor) => cursor.take_back(plain, key),
             Source::Level(cursor) => cursor.take_back(plain, key),
+        }
+    }
+
+    /// As [`TableCursor::lend_run`].
+    pub fn lend_run(&mut self) -> Option<EvenRun> {
+        match self {
+            Source::Memtable(_) => None,
+            Source::Table(cursor) => cursor.lend_run(),
+            Source::Level(cursor) => cursor.lend_run(),
+        }
+    }
+
+    /// As [`TableCursor::take_back_run`].
+    pub fn take_back_run(&mut self, run: EvenRun) {
+        match self {
+            Source::Memtable(_) => {}
+            Source::Table(cursor) => cursor.take_back_run(run),
+            Source::Level(cursor) => cursor.take_back_run(run),
         }
     }
 }

@@ -27,6 +27,7 @@ pub(crate) use form::properties::layout_tag;
 pub(crate) use form::summary::TableMeta;
 pub(crate) use form::value_uses::ValueUse;
 pub(crate) use read::cursor::TableCursor;
+pub(crate) use read::even_run::EvenRun;
 pub(crate) use read::get::Asked;
 pub(crate) use read::learned::LearnedBuilder;
 pub(crate) use read::model::{Model, SliceRef};

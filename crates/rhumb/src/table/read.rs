@@ -2,6 +2,7 @@
 
 pub(in crate::table) mod ahead;
 pub(in crate::table) mod cursor;
+pub(in crate::table) mod even_run;
 pub(in crate::table) mod get;
 pub(in crate::table) mod learned;
 pub(in crate::table) mod likely;

@@ -1,12 +1,12 @@
-//! What a merge passes on in stretches that no other run interrupts is what it passes on entry by entry.
+//! What a merge passes on in stretches that no other run interrupts, or by columns, is what it passes on entry by entry.
 
 use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::fixture::{KEYS, Operation, Store, key, memory};
-use crate::compaction::merge::{Below, passed_plain, ranges, survivors};
+use super::fixture::{KEYS, Operation, Store, memory};
+use crate::compaction::merge::{Below, passed_by_columns, passed_plain, ranges, survivors};
 use crate::cursor::{ClippedCursor, Lends, LevelCursor, MergeCursor, Source};
 use crate::entry::EntryKind;
 use crate::options::{Partition, TableSpec};
@@ -16,16 +16,30 @@ use crate::version::{Run, Table};
 
 type Passed = Vec<(Vec<u8>, u64, EntryKind, Vec<u8>, bool)>;
 
-/// A store with some runs, each of which has keys in stretches: neighbours, or every other key, of a part of all.
+/// Keys in order, of which ten neighbours differ in the last byte only, in some stores behind more than eight alike.
+fn key(number: u32, alike: usize) -> Vec<u8> {
+    let (tens, ones) = (number / 10, number % 10);
+    format!("key{tens:02}{:=>alike$}{ones}", "").into_bytes()
+}
+
+/// A store with some runs, each of which has keys in stretches: neighbours, or every other key, of a part of all. In some stores
+/// nearly all entries are puts of one size.
 fn store(random: &mut StdRng) -> Store {
     let mut store = Store::new(
         memory(),
         TableSpec {
             table_bytes: random.random_range(400..8_000),
-            partition: Partition::Entries(random.random_range(4..100)),
+            partition: match random.random_bool(0.5) {
+                true => Partition::Entries(random.random_range(4..100)),
+                false => Partition::Bytes(random.random_range(40..4_000)),
+            },
             ..TableSpec::default()
         },
     );
+    let even: Option<usize> = random.random_bool(0.7).then(|| random.random_range(0..30));
+    let alike = [0, 9][random.random_range(0..2)];
+    let key = |number| key(number, alike);
+    let deletes = [0.1, 0.003][usize::from(even.is_some())];
     for _ in 0..random.random_range(2..6) {
         let from = random.random_range(0..KEYS);
         let to = random.random_range(from..=KEYS);
@@ -33,10 +47,10 @@ fn store(random: &mut StdRng) -> Store {
         for number in (from..to).step_by(step) {
             let versions = if random.random_bool(0.1) { 3 } else { 1 };
             for _ in 0..versions {
-                store.write(match random.random_bool(0.1) {
+                store.write(match random.random_bool(deletes) {
                     true => Operation::Delete(key(number)),
                     false => {
-                        let mut value = vec![0; random.random_range(0..30)];
+                        let mut value = vec![0; even.unwrap_or_else(|| random.random_range(0..30))];
                         random.fill(&mut value[..]);
                         Operation::Put(key(number), value)
                     }
@@ -97,7 +111,7 @@ fn passed(
 #[test]
 fn stretches_are_passed_like_single_entries() {
     let mut random = StdRng::seed_from_u64(test_seed());
-    let passed_before = passed_plain();
+    let passed_before = (passed_plain(), passed_by_columns());
     for _ in 0..300 {
         let store = store(&mut random);
         let levels = Arc::clone(&store.levels);
@@ -107,7 +121,8 @@ fn stretches_are_passed_like_single_entries() {
         let mut one_by_one = ClippedCursor::new(merged(merges), &[], None);
         assert_eq!(lent, passed(&store, &mut one_by_one, (merges, below)));
     }
-    let plain = passed_plain() - passed_before;
-    println!("{plain} entries were passed in stretches");
-    assert!(plain > 1_000);
+    let plain = passed_plain() - passed_before.0;
+    let by_columns = passed_by_columns() - passed_before.1;
+    println!("{plain} entries were passed in stretches, {by_columns} by columns");
+    assert!(plain > 500 && by_columns > 500);
 }

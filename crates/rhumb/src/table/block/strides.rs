@@ -1,5 +1,6 @@
 //! Blocks whose keys and values lie at equal distances.
 
+use super::row_keys::RowKeys;
 use super::{BlockView, HEADER_BYTES};
 use crate::entry::copy_words;
 
@@ -43,6 +44,31 @@ impl Strides {
         }
     }
 
+    /// What all keys of the block, whose raw form is given, begin with.
+    #[inline]
+    pub fn prefix<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
+        // A unit has no header, and may be shorter than one.
+        match self.prefix {
+            0 => &[],
+            len => raw
+                .get(HEADER_BYTES..HEADER_BYTES + len)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The key at `slot` behind the prefix.
+    #[inline]
+    pub fn rest_of_key<'r>(&self, raw: &'r [u8], slot: usize) -> &'r [u8] {
+        let start = self.keys + slot * self.key;
+        raw.get(start..start + self.key).unwrap_or_default()
+    }
+
+    /// The first eight bytes of that as a number, padded with zeros.
+    #[inline]
+    pub fn head(&self, raw: &[u8], slot: usize) -> u64 {
+        RowKeys::new(raw.get(self.keys..).unwrap_or_default(), self.key).head(slot)
+    }
+
     /// The length of each key.
     pub fn key_len(&self) -> usize {
         self.prefix + self.key
@@ -50,13 +76,7 @@ impl Strides {
 
     /// Writes the keys from slot `first` on, one behind the other, over `keys`.
     pub fn keys_into(&self, raw: &[u8], first: usize, keys: &mut [u8]) {
-        // A unit has no header, and may be shorter than one.
-        let prefix = match self.prefix {
-            0 => &[],
-            len => raw
-                .get(HEADER_BYTES..HEADER_BYTES + len)
-                .unwrap_or_default(),
-        };
+        let prefix = self.prefix(raw);
         let from = raw.get(self.keys + first * self.key..).unwrap_or_default();
         let Some((head, others)) = keys.split_at_mut_checked(self.key_len().max(1)) else {
             return;

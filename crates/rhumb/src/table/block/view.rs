@@ -69,6 +69,11 @@ impl<'a> BlockView<'a> {
         self.layout.kind_alike == Some(EntryKind::Put) && sequence.is_some_and(|s| s <= visible)
     }
 
+    /// Whether all entries are of this kind; may be `false` although they are.
+    pub fn is_of_kind(&self, kind: EntryKind) -> bool {
+        self.layout.kind_alike == Some(kind)
+    }
+
     /// Whether the entry at `slot` is a put up to a sequence.
     pub fn is_put(&self, slot: usize, visible: Sequence) -> bool {
         self.kind(slot) == EntryKind::Put && self.sequence(slot) <= visible

@@ -1,0 +1,217 @@
+//! Merging blocks of puts of one size: their keys and values are read where they lie, and a number for each run decides which
+//! entry is next.
+
+use rhumb_index::search::{common_prefix, first_eight};
+
+use super::MergeCursor;
+use crate::cursor::Source;
+use crate::entry::{Cursor, Direction};
+use crate::error::Result;
+use crate::table::EvenRun;
+
+/// More runs are not merged so: the least of their heads is found by looking at all.
+const MOST_RUNS: usize = 16;
+/// After runs could not be merged so, this many steps are taken before they are tried again.
+const UNTRIED: u32 = if cfg!(test) { 2 } else { 64 };
+
+/// Runs that are merged, each of which a child has lent.
+struct Runs {
+    /// The number of the child, and what it has lent.
+    runs: Vec<(usize, EvenRun)>,
+    /// Of the key of the entry of each, eight bytes behind those that all keys begin with.
+    heads: Vec<u64>,
+    /// As many bytes are left out in heads: all keys begin with them.
+    left_out: usize,
+    /// The head of a key that no entry may reach; `None` if all keys are below.
+    limit: Option<u64>,
+}
+
+impl Runs {
+    /// Leaves out of heads what all keys begin with, and determines them anew.
+    fn settle(&mut self, until: Option<&[u8]>) {
+        let Some(((_, first), others)) = self.runs.split_first() else {
+            return;
+        };
+        let prefix = others.iter().fold(first.prefix(), |prefix, (_, run)| {
+            let shared = common_prefix(prefix, run.prefix());
+            prefix.get(..shared).unwrap_or_default()
+        });
+        self.limit = until.and_then(|until| match until.strip_prefix(prefix) {
+            Some(rest) => Some(first_eight(rest)),
+            // All keys are below it, or none is.
+            None => (until < prefix).then_some(0),
+        });
+        self.left_out = prefix.len();
+        self.heads.clear();
+        for (_, run) in &mut self.runs {
+            run.leave_out(self.left_out);
+            self.heads.push(run.head());
+        }
+    }
+
+    /// The run with the next entry, and the head of its key.
+    #[inline]
+    fn next(&self) -> Option<(usize, u64)> {
+        let (&first, others) = self.heads.split_first()?;
+        let (mut at, mut least, mut is_tied) = (0, first, false);
+        for (place, &head) in others.iter().enumerate() {
+            is_tied = head == least || is_tied && head > least;
+            if head < least {
+                (at, least) = (place + 1, head);
+            }
+        }
+        match is_tied {
+            true => Some((self.next_in_full(least)?, least)),
+            false => Some((at, least)),
+        }
+    }
+
+    /// The run with the next entry among those with this head.
+    #[inline(never)]
+    fn next_in_full(&self, head: u64) -> Option<usize> {
+        let tied = self.heads.iter().enumerate();
+        let tied = tied.filter(|(_, own)| **own == head).map(|(at, _)| at);
+        tied.min_by(|&one, &other| {
+            let (Some((child, one)), Some((sibling, other))) =
+                (self.runs.get(one), self.runs.get(other))
+            else {
+                return one.cmp(&other);
+            };
+            let newer_first = || {
+                other
+                    .sequence()
+                    .cmp(&one.sequence())
+                    .then(child.cmp(sibling))
+            };
+            one.compare(other).then_with(newer_first)
+        })
+    }
+
+    /// Whether the entry of a run, whose key has this head, is below the limit.
+    #[inline]
+    fn is_below(&self, run: &EvenRun, head: u64, until: Option<&[u8]>) -> bool {
+        match (self.limit, until) {
+            (Some(limit), Some(until)) => head < limit || run.is_below(until),
+            _ => true,
+        }
+    }
+}
+
+impl MergeCursor<Source> {
+    /// As [`Lends::pass_columns`](crate::cursor::Lends::pass_columns).
+    pub(super) fn merge_columns(
+        &mut self,
+        until: Option<&[u8]>,
+        most: usize,
+        pass: impl FnMut(&EvenRun, bool) -> Result<()>,
+    ) -> Result<usize> {
+        if self.untried > 0 {
+            self.untried -= 1;
+            return Ok(0);
+        }
+        if self.direction != Direction::Forward || self.order.len() > MOST_RUNS {
+            return Ok(0);
+        }
+        let mut runs = self.lend_runs();
+        let passed = match runs.runs.len() == self.order.len() {
+            true => {
+                runs.settle(until);
+                self.pass_runs(&mut runs, until, most, pass)
+            }
+            false => Ok(0),
+        };
+        self.take_back_runs(runs);
+        if passed.is_err() {
+            self.order.clear();
+        }
+        if !matches!(passed, Ok(1..)) {
+            self.untried = UNTRIED;
+        }
+        passed
+    }
+
+    /// What the valid children lend; less than one for each if one lends nothing.
+    fn lend_runs(&mut self) -> Runs {
+        let mut runs = Vec::with_capacity(self.order.len());
+        for &number in &self.order {
+            let child = self.children.get_mut(number);
+            match child.and_then(|child| child.cursor.lend_run()) {
+                Some(run) => runs.push((number, run)),
+                None => break,
+            }
+        }
+        Runs {
+            heads: Vec::with_capacity(runs.len()),
+            runs,
+            left_out: 0,
+            limit: None,
+        }
+    }
+
+    /// Gives children back what they have lent, and sorts those that are valid.
+    fn take_back_runs(&mut self, runs: Runs) {
+        for (number, run) in runs.runs {
+            if let Some(child) = self.children.get_mut(number) {
+                child.cursor.take_back_run(run);
+            }
+        }
+        let mut order = std::mem::take(&mut self.order);
+        order.retain(|&number| {
+            self.children
+                .get_mut(number)
+                .is_some_and(super::Child::note)
+        });
+        self.sort(order);
+    }
+
+    fn pass_runs(
+        &mut self,
+        runs: &mut Runs,
+        until: Option<&[u8]>,
+        most: usize,
+        mut pass: impl FnMut(&EvenRun, bool) -> Result<()>,
+    ) -> Result<usize> {
+        let (mut passed, mut before) = (0, None);
+        while passed < most
+            && let Some((at, head)) = runs.next()
+            && let Some((_, run)) = runs.runs.get(at)
+            && runs.is_below(run, head, until)
+        {
+            pass(run, before.is_none_or(|before| before == head))?;
+            (passed, before) = (passed + 1, Some(head));
+            let (Some((_, run)), Some(head)) = (runs.runs.get_mut(at), runs.heads.get_mut(at))
+            else {
+                break;
+            };
+            if run.step() {
+                *head = run.head();
+                continue;
+            }
+            if !self.go_on(runs, at)? {
+                break;
+            }
+            // Heads may leave out other bytes now.
+            runs.settle(until);
+            before = None;
+        }
+        Ok(passed)
+    }
+
+    /// Goes on behind a run that was passed, in the next block of its child or with the others, if there are any. Returns
+    /// whether that may be passed as well.
+    fn go_on(&mut self, runs: &mut Runs, at: usize) -> Result<bool> {
+        let (number, run) = runs.runs.remove(at);
+        let Some(child) = self.children.get_mut(number) else {
+            return Ok(false);
+        };
+        child.cursor.take_back_run(run);
+        child.cursor.next()?;
+        if child.cursor.here().is_none() {
+            return Ok(!runs.runs.is_empty());
+        }
+        let lent = child.cursor.lend_run();
+        let goes_on = lent.is_some();
+        runs.runs.extend(lent.map(|run| (number, run)));
+        Ok(goes_on)
+    }
+}

@@ -1,0 +1,75 @@
+//! Entries of one source that are passed without being merged, and sources that are merged by columns.
+
+use super::MergeCursor;
+use crate::cursor::{Lends, Source};
+use crate::entry::Cursor;
+use crate::error::Result;
+use crate::table::{EvenRun, Limits, PlainEntries, Reach};
+
+impl Lends for MergeCursor<Source> {
+    /// Entries of the block of the current entry, as far as they come before the current entries of all other children. Where
+    /// children take turns there are few, so none are asked for each time. The merge sets the last limit itself.
+    fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
+        if reach.direction != self.direction || !self.current()?.lends() {
+            return None;
+        }
+        if self.unasked > 0 {
+            self.unasked -= 1;
+            return None;
+        }
+        let &first = self.order.first()?;
+        let lent = match self.order.get(1) {
+            None => self.children.get_mut(first)?.cursor.lend(reach),
+            Some(&second) => {
+                let [first, second] = self.children.get_disjoint_mut([first, second]).ok()?;
+                let limits = with_last(reach.limits, second.cursor.here()?.key);
+                first.cursor.lend(Reach { limits, ..reach })
+            }
+        };
+        match lent {
+            None => self.ask_later(),
+            Some(_) => self.ask_again(),
+        }
+        lent
+    }
+
+    fn extend(&self, plain: &mut PlainEntries, limits: Limits<'_>) -> bool {
+        let Some(&second) = self.order.get(1) else {
+            return plain.extend(limits);
+        };
+        let next = self
+            .children
+            .get(second)
+            .and_then(|child| child.cursor.here());
+        next.is_some_and(|next| plain.extend(with_last(limits, next.key)))
+    }
+
+    fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
+        let Some(&first) = self.order.first() else {
+            return;
+        };
+        if !plain.has_moved() {
+            self.ask_later();
+        }
+        if let Some(child) = self.children.get_mut(first) {
+            child.cursor.take_back(plain, key);
+            child.note();
+        }
+        // Backwards it is one entry further, which other children may have reached before.
+        self.resettle(0, first);
+    }
+
+    fn pass_columns(
+        &mut self,
+        until: Option<&[u8]>,
+        most: usize,
+        pass: impl FnMut(&EvenRun, bool) -> Result<()>,
+    ) -> Result<usize> {
+        self.merge_columns(until, most, pass)
+    }
+}
+
+/// Limits with this key as the last one.
+fn with_last<'k>([one, other, _]: Limits<'k>, key: &'k [u8]) -> Limits<'k> {
+    [one, other, Some(key)]
+}
