@@ -6,10 +6,12 @@ use crate::table::EvenPuts;
 
 /// So many bytes are collected: they stay in the nearest cache.
 const MOST_BYTES: usize = 8 << 10;
+/// Puts are collected behind so many that have their size: elsewhere batches would be too short to pay.
+const LEAST_ALIKE: u32 = 4;
 /// Of larger entries so few would be, that to copy them once more costs more than it saves.
 const MOST_ENTRY_BYTES: usize = 256;
 
-/// Puts of different keys, which all have the size of the entry before them.
+/// Puts of different keys, which all have the size of the entries before them.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     keys: Vec<u8>,
@@ -18,6 +20,8 @@ pub(super) struct Batch {
     /// The lengths of key and value.
     key: usize,
     value: usize,
+    /// How many entries of this size came in a row before the batch.
+    alike: u32,
 }
 
 impl Batch {
@@ -26,7 +30,7 @@ impl Batch {
     pub fn take(&mut self, entry: &Survivor<'_>) -> bool {
         let size = (entry.key.len(), entry.value.len());
         let is_put = entry.kind == EntryKind::Put && entry.new_key;
-        if !is_put || size != (self.key, self.value) || size.0 + size.1 > MOST_ENTRY_BYTES {
+        if self.alike < LEAST_ALIKE || !is_put || size != (self.key, self.value) {
             return false;
         }
         append(&mut self.keys, entry.key);
@@ -35,9 +39,14 @@ impl Batch {
         true
     }
 
-    /// Notes the size of an entry, which those of the next batch may have. There must be none.
+    /// Notes the size of an entry that was not taken, which those of the next batch may have. There must be none.
     pub fn begin_behind(&mut self, entry: &Survivor<'_>) {
-        (self.key, self.value) = (entry.key.len(), entry.value.len());
+        let size = (entry.key.len(), entry.value.len());
+        if size != (self.key, self.value) || size.0 + size.1 > MOST_ENTRY_BYTES {
+            self.alike = 0;
+        }
+        (self.key, self.value) = size;
+        self.alike += 1;
     }
 
     /// Whether there are none.

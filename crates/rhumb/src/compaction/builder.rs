@@ -181,7 +181,9 @@ impl<'a> Builder<'a> {
     /// As [`Builder::push`], for an entry that the batch does not take.
     #[inline(never)]
     fn push_alone(&mut self, entry: &Survivor<'_>) -> Result<()> {
-        self.add_batch()?;
+        if !self.batch.is_empty() {
+            self.add_batch()?;
+        }
         self.batch.begin_behind(entry);
         let to_move = self.values.to_move(entry);
         if to_move.is_none() && self.waiting.is_empty() {
@@ -195,10 +197,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds the puts of the batch, and begins another.
+    #[inline(never)]
     fn add_batch(&mut self) -> Result<()> {
-        if self.batch.is_empty() {
-            return Ok(());
-        }
         let batch = mem::take(&mut self.batch);
         let puts = batch.puts();
         let mut done = 0;

@@ -53,14 +53,14 @@ impl Runs {
     #[inline]
     fn next(&self) -> Option<(usize, u64)> {
         let (&first, others) = self.heads.split_first()?;
-        let (mut at, mut least, mut is_tied) = (0, first, false);
+        let (mut at, mut least) = (0, first);
         for (place, &head) in others.iter().enumerate() {
-            is_tied = head == least || is_tied && head > least;
             if head < least {
                 (at, least) = (place + 1, head);
             }
         }
-        match is_tied {
+        let behind = self.heads.get(at + 1..).unwrap_or_default();
+        match behind.contains(&least) {
             true => Some((self.next_in_full(least)?, least)),
             false => Some((at, least)),
         }
