@@ -37,7 +37,8 @@ pub(crate) struct MergeCursor<C> {
     pause: u32,
     /// How often of these are left.
     unasked: u32,
-    /// How often nothing is passed by columns before it is tried again.
+    /// How often nothing is passed by columns before it is tried again, since it could not, and how often of these are left.
+    columns_pause: u32,
     untried: u32,
 }
 
@@ -122,6 +123,7 @@ impl<C: Cursor> MergeCursor<C> {
             direction: Direction::Forward,
             pause: 0,
             unasked: 0,
+            columns_pause: 0,
             untried: 0,
         }
     }

@@ -11,8 +11,10 @@ use crate::table::EvenRun;
 
 /// More runs are not merged so: the least of their heads is found by looking at all.
 const MOST_RUNS: usize = 16;
-/// After runs could not be merged so, this many steps are taken before they are tried again.
-const UNTRIED: u32 = if cfg!(test) { 2 } else { 64 };
+/// After runs could not be merged so, this many steps are taken before they are tried again; each time twice as many as before, up
+/// to the second number.
+const LEAST_PAUSE: u32 = if cfg!(test) { 2 } else { 32 };
+const MOST_PAUSE: u32 = if cfg!(test) { 2 } else { 1024 };
 
 /// Runs that are merged, each of which a child has lent.
 struct Runs {
@@ -112,49 +114,58 @@ impl MergeCursor<Source> {
         if self.direction != Direction::Forward || self.order.len() > MOST_RUNS {
             return Ok(0);
         }
-        let mut runs = self.lend_runs();
-        let passed = match runs.runs.len() == self.order.len() {
-            true => {
-                runs.settle(until);
-                self.pass_runs(&mut runs, until, most, pass)
-            }
-            false => Ok(0),
+        let Some(mut runs) = self.lend_runs() else {
+            self.try_later();
+            return Ok(0);
         };
+        runs.settle(until);
+        let passed = self.pass_runs(&mut runs, until, most, pass);
         self.take_back_runs(runs);
-        if passed.is_err() {
-            self.order.clear();
-        }
-        if !matches!(passed, Ok(1..)) {
-            self.untried = UNTRIED;
+        match passed {
+            Ok(0) => self.try_later(),
+            Ok(_) => self.columns_pause = 0,
+            Err(_) => self.order.clear(),
         }
         passed
     }
 
-    /// What the valid children lend; less than one for each if one lends nothing.
-    fn lend_runs(&mut self) -> Runs {
+    fn try_later(&mut self) {
+        self.columns_pause = (2 * self.columns_pause).clamp(LEAST_PAUSE, MOST_PAUSE);
+        self.untried = self.columns_pause;
+    }
+
+    /// What the valid children lend; `None`, and they keep it, if one lends nothing.
+    fn lend_runs(&mut self) -> Option<Runs> {
         let mut runs = Vec::with_capacity(self.order.len());
         for &number in &self.order {
             let child = self.children.get_mut(number);
             match child.and_then(|child| child.cursor.lend_run()) {
                 Some(run) => runs.push((number, run)),
-                None => break,
+                None => {
+                    self.give_back(runs);
+                    return None;
+                }
             }
         }
-        Runs {
+        Some(Runs {
             heads: Vec::with_capacity(runs.len()),
             runs,
             left_out: 0,
             limit: None,
+        })
+    }
+
+    fn give_back(&mut self, runs: Vec<(usize, EvenRun)>) {
+        for (number, run) in runs {
+            if let Some(child) = self.children.get_mut(number) {
+                child.cursor.take_back_run(run);
+            }
         }
     }
 
     /// Gives children back what they have lent, and sorts those that are valid.
     fn take_back_runs(&mut self, runs: Runs) {
-        for (number, run) in runs.runs {
-            if let Some(child) = self.children.get_mut(number) {
-                child.cursor.take_back_run(run);
-            }
-        }
+        self.give_back(runs.runs);
         let mut order = std::mem::take(&mut self.order);
         order.retain(|&number| {
             self.children
