@@ -17,9 +17,8 @@ pub(super) struct Batch {
     keys: Vec<u8>,
     values: Vec<u8>,
     sequences: Vec<Sequence>,
-    /// The lengths of key and value.
-    key: usize,
-    value: usize,
+    key_len: usize,
+    value_len: usize,
     /// How many entries of this size came in a row before the batch.
     alike: u32,
 }
@@ -30,7 +29,7 @@ impl Batch {
     pub fn take(&mut self, entry: &Survivor<'_>) -> bool {
         let size = (entry.key.len(), entry.value.len());
         let is_put = entry.kind == EntryKind::Put && entry.new_key;
-        if self.alike < LEAST_ALIKE || !is_put || size != (self.key, self.value) {
+        if self.alike < LEAST_ALIKE || !is_put || size != (self.key_len, self.value_len) {
             return false;
         }
         append(&mut self.keys, entry.key);
@@ -42,11 +41,11 @@ impl Batch {
     /// Notes the size of an entry that was not taken, which those of the next batch may have. There must be none.
     pub fn begin_behind(&mut self, entry: &Survivor<'_>) {
         let size = (entry.key.len(), entry.value.len());
-        if size != (self.key, self.value) || size.0 + size.1 > MOST_ENTRY_BYTES {
+        if size != (self.key_len, self.value_len) || size.0 + size.1 > MOST_ENTRY_BYTES {
             self.alike = 0;
         }
-        (self.key, self.value) = size;
-        self.alike += 1;
+        (self.key_len, self.value_len) = size;
+        self.alike = self.alike.saturating_add(1);
     }
 
     /// Whether there are none.
@@ -66,8 +65,8 @@ impl Batch {
             keys: &self.keys,
             values: &self.values,
             sequences: &self.sequences,
-            key: self.key,
-            value: self.value,
+            key_len: self.key_len,
+            value_len: self.value_len,
         }
     }
 

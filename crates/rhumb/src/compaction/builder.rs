@@ -181,10 +181,12 @@ impl<'a> Builder<'a> {
     /// As [`Builder::push`], for an entry that the batch does not take.
     #[inline(never)]
     fn push_alone(&mut self, entry: &Survivor<'_>) -> Result<()> {
-        if !self.batch.is_empty() {
-            self.add_batch()?;
+        if self.batches {
+            if !self.batch.is_empty() {
+                self.add_batch()?;
+            }
+            self.batch.begin_behind(entry);
         }
-        self.batch.begin_behind(entry);
         let to_move = self.values.to_move(entry);
         if to_move.is_none() && self.waiting.is_empty() {
             return self.add(entry, None);

@@ -11,3 +11,4 @@ mod shapes;
 mod store;
 mod stretches;
 mod tier;
+mod together;

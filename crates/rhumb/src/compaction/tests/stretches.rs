@@ -9,6 +9,7 @@ use super::fixture::{KEYS, Operation, Store, memory};
 use crate::compaction::merge::{Below, passed_by_columns, passed_plain, ranges, survivors};
 use crate::cursor::{ClippedCursor, Lends, LevelCursor, MergeCursor, Source};
 use crate::entry::EntryKind;
+use crate::error::Error;
 use crate::options::{Partition, TableSpec};
 use crate::table::TableReader;
 use crate::test_seed::test_seed;
@@ -125,4 +126,26 @@ fn stretches_are_passed_like_single_entries() {
     let by_columns = passed_by_columns() - passed_before.1;
     println!("{plain} entries were passed in stretches, {by_columns} by columns");
     assert!(plain > 500 && by_columns > 500);
+}
+
+#[test]
+fn a_merge_ends_with_the_first_error_and_may_begin_anew() {
+    let mut random = StdRng::seed_from_u64(test_seed());
+    for _ in 0..100 {
+        let store = store(&mut random);
+        let levels = Arc::clone(&store.levels);
+        let runs: Vec<&Arc<Run>> = levels.all_runs().map(|(_, run)| run).collect();
+        let mut cursor = merged(&runs);
+        let all = passed(&store, &mut merged(&runs), (&runs, &[]));
+        let mut left = random.random_range(0..all.len().max(1));
+        let failed = store.with_context(|context| {
+            let ranges = ranges(context, &[], &Below::Anything);
+            survivors(context, &mut cursor, &ranges, Below::Anything, |_| {
+                left = left.checked_sub(1).ok_or(Error::Closed)?;
+                Ok(())
+            })
+        });
+        assert!(failed.is_err() || all.is_empty());
+        assert_eq!(passed(&store, &mut cursor, (&runs, &[])), all);
+    }
 }

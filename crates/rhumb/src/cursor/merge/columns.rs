@@ -22,8 +22,6 @@ struct Runs {
     runs: Vec<(usize, EvenRun)>,
     /// Of the key of the entry of each, eight bytes behind those that all keys begin with.
     heads: Vec<u64>,
-    /// As many bytes are left out in heads: all keys begin with them.
-    left_out: usize,
     /// The head of a key that no entry may reach; `None` if all keys are below.
     limit: Option<u64>,
 }
@@ -43,10 +41,10 @@ impl Runs {
             // All keys are below it, or none is.
             None => (until < prefix).then_some(0),
         });
-        self.left_out = prefix.len();
+        let left_out = prefix.len();
         self.heads.clear();
         for (_, run) in &mut self.runs {
-            run.leave_out(self.left_out);
+            run.leave_out(left_out);
             self.heads.push(run.head());
         }
     }
@@ -150,7 +148,6 @@ impl MergeCursor<Source> {
         Some(Runs {
             heads: Vec::with_capacity(runs.len()),
             runs,
-            left_out: 0,
             limit: None,
         })
     }

@@ -213,7 +213,7 @@ impl BlockBuilder {
 
     /// The shape, with all that the form of the block depends on.
     fn formed(&mut self) -> &Shape {
-        if !self.shape.is_whole() {
+        if !self.shape.has_fixed_keys() {
             return self.measured();
         }
         self.shape.common = common_prefix(self.first_key(), self.last_key());
@@ -324,8 +324,8 @@ impl BlockBuilder {
         self.values.extend_from_slice(puts.values);
         let rows = puts.sequences.iter().enumerate();
         self.rows.extend(rows.map(|(i, sequence)| Row {
-            key_end: key_end + (i + 1) * puts.key,
-            value_end: value_end + (i + 1) * puts.value,
+            key_end: key_end + (i + 1) * puts.key_len,
+            value_end: value_end + (i + 1) * puts.value_len,
             with_head: 0,
             sequence: *sequence,
             kind: EntryKind::Put,
@@ -337,7 +337,7 @@ impl BlockBuilder {
     /// Measures the entries that were not, once they are many.
     #[inline]
     fn measure_many(&mut self) {
-        if self.shape.unmeasured_bytes() >= MEASURED_KEY_BYTES && !self.shape.is_whole() {
+        if self.shape.unmeasured_bytes() >= MEASURED_KEY_BYTES && !self.shape.has_fixed_keys() {
             self.measured();
         }
     }

@@ -14,10 +14,8 @@ pub(crate) struct EvenPuts<'a> {
     pub values: &'a [u8],
     /// One for each put.
     pub sequences: &'a [Sequence],
-    /// The length of a key.
-    pub key: usize,
-    /// The length of a value.
-    pub value: usize,
+    pub key_len: usize,
+    pub value_len: usize,
 }
 
 impl<'a> EvenPuts<'a> {
@@ -30,7 +28,7 @@ impl<'a> EvenPuts<'a> {
     /// The bytes of the key and the value of a put.
     #[inline]
     pub fn entry_bytes(&self) -> usize {
-        self.key + self.value
+        self.key_len + self.value_len
     }
 
     /// Some of the puts, as far as there are so many.
@@ -38,8 +36,8 @@ impl<'a> EvenPuts<'a> {
         let (start, end) = (range.start.min(self.len()), range.end.min(self.len()));
         let of = |bytes: &'a [u8], len: usize| bytes.get(start * len..end * len);
         EvenPuts {
-            keys: of(self.keys, self.key).unwrap_or_default(),
-            values: of(self.values, self.value).unwrap_or_default(),
+            keys: of(self.keys, self.key_len).unwrap_or_default(),
+            values: of(self.values, self.value_len).unwrap_or_default(),
             sequences: self.sequences.get(start..end).unwrap_or_default(),
             ..*self
         }
@@ -48,8 +46,10 @@ impl<'a> EvenPuts<'a> {
     /// The key of put `at`; empty if there are fewer.
     #[inline]
     pub fn key(&self, at: usize) -> &'a [u8] {
-        let start = at * self.key;
-        self.keys.get(start..start + self.key).unwrap_or_default()
+        let start = at * self.key_len;
+        self.keys
+            .get(start..start + self.key_len)
+            .unwrap_or_default()
     }
 
     /// The puts one by one.
@@ -58,7 +58,7 @@ impl<'a> EvenPuts<'a> {
             .iter()
             .enumerate()
             .map(move |(at, sequence)| {
-                let value = at * self.value..(at + 1) * self.value;
+                let value = at * self.value_len..(at + 1) * self.value_len;
                 NewEntry {
                     key: self.key(at),
                     sequence: *sequence,
@@ -98,7 +98,7 @@ mod tests {
             let count = keys.len() / key;
             let values: Vec<u8> = (0..count * value).map(|i| i as u8).collect();
             let sequences = &sequences[..count];
-            let all = EvenPuts { keys: &keys, values: &values, sequences, key, value };
+            let all = EvenPuts { keys: &keys, values: &values, sequences, key_len: key, value_len: value };
             prop_assert_eq!(all.len(), count);
             let (mut together, mut alone) = (BlockBuilder::default(), BlockBuilder::default());
             for block in [&mut together, &mut alone] {

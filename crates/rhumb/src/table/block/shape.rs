@@ -97,7 +97,7 @@ impl Shape {
 
     /// Counts puts of keys and values of these lengths, as [`Shape::add`] does each of them.
     pub fn add_even(&mut self, puts: &EvenPuts<'_>) {
-        let (count, key, value) = (puts.len(), puts.key, puts.value);
+        let (count, key, value) = (puts.len(), puts.key_len, puts.value_len);
         let Some((&first, others)) = puts.sequences.split_first() else {
             return;
         };
@@ -148,8 +148,8 @@ impl Shape {
         self.common.min(most)
     }
 
-    /// Whether keys are stored whole whatever they share.
-    pub fn is_whole(&self) -> bool {
+    /// Whether keys are stored in full behind the block prefix, whatever else they share.
+    pub fn has_fixed_keys(&self) -> bool {
         self.even.is_some() && self.key_min == self.key_max
     }
 
@@ -210,7 +210,7 @@ impl Shape {
     /// The way in which the keys are stored. Keys of equal length in a row are faster to search, so
     /// they may take 1/32 more bytes than sharing.
     pub fn key_form(&self) -> KeyForm {
-        if self.is_whole() {
+        if self.has_fixed_keys() {
             return KeyForm::Fixed(self.key_max - self.prefix());
         }
         let suffix_max = self.unshared_max.max(self.head_max - self.prefix());

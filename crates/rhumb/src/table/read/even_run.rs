@@ -74,15 +74,14 @@ impl EvenRun {
 
     /// The order of the key of the entry and that of another run.
     pub fn compare(&self, other: &EvenRun) -> Ordering {
-        let key = |run: &EvenRun| {
-            let mut key = Vec::new();
-            run.key_into(&mut key);
-            key
-        };
         match self.prefix() == other.prefix() {
             true => self.rest_of_key().cmp(other.rest_of_key()),
-            false => key(self).cmp(&key(other)),
+            false => self.bytes_of_key().cmp(other.bytes_of_key()),
         }
+    }
+
+    fn bytes_of_key(&self) -> impl Iterator<Item = &u8> {
+        self.prefix().iter().chain(self.rest_of_key())
     }
 
     /// Whether the key of the entry is below a limit.

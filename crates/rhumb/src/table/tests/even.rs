@@ -44,8 +44,8 @@ fn written(
             keys: &keys,
             values: &values,
             sequences: &sequences,
-            key: key.len(),
-            value: value.len(),
+            key_len: key.len(),
+            value_len: value.len(),
         };
         writer.add_even(&puts).unwrap();
     }
@@ -125,8 +125,8 @@ fn puts_that_do_not_ascend_are_refused() {
             keys: &keys,
             values: b"vv",
             sequences: &[5, 5],
-            key: 1,
-            value: 1,
+            key_len: 1,
+            value_len: 1,
         };
         let error = writer.add_even(&puts).unwrap_err().to_string();
         assert!(error.contains("does not sort after"), "{error}");

@@ -219,13 +219,12 @@ impl TableWriter {
             0 => Ordering::Greater,
             _ => compare(first.key, &self.last_key),
         };
-        let ascends = |at: &usize| compare(puts.key(at - 1), puts.key(*at)).is_lt();
-        let order = match (1..puts.len()).all(|at| ascends(&at)) {
-            true => order,
-            false => Ordering::Less,
-        };
         // None may be an older version of the last key.
         self.check(first.key, MAX_SEQUENCE, first.value, order)?;
+        let ascends = |at: &usize| compare(puts.key(at - 1), puts.key(*at)).is_lt();
+        if let Some(at) = (1..puts.len()).find(|at| !ascends(at)) {
+            return Err(self.out_of_order(at as u64));
+        }
         if self.counts.entries == 0 {
             self.first_key = first.key.to_vec();
         }
@@ -285,11 +284,7 @@ impl TableWriter {
     fn check(&self, key: &[u8], sequence: Sequence, value: &[u8], order: Ordering) -> Result<()> {
         let older = order.is_eq() && sequence < self.last_sequence;
         if !order.is_gt() && !older {
-            return Err(Error::InvalidArgument(format!(
-                "entry {} of table {} does not sort after the one before it: sort entries by key, then \
-                 newest first",
-                self.counts.entries, self.number
-            )));
+            return Err(self.out_of_order(0));
         }
         if key.len() > MAX_KEY_BYTES || value.len() > u32::MAX as usize - ENTRY_OVERHEAD_BYTES {
             return Err(Error::InvalidArgument(format!(
@@ -299,6 +294,17 @@ impl TableWriter {
             )));
         }
         Ok(())
+    }
+
+    /// An error about the entry that comes so many behind the next one.
+    #[cold]
+    fn out_of_order(&self, behind: u64) -> Error {
+        Error::InvalidArgument(format!(
+            "entry {} of table {} does not sort after the one before it: sort entries by key, then \
+             newest first",
+            self.counts.entries + behind,
+            self.number
+        ))
     }
 
     fn count(&mut self, entry: &NewEntry<'_>) {
@@ -319,8 +325,8 @@ impl TableWriter {
     fn count_even(&mut self, puts: &EvenPuts<'_>) {
         let (counts, count) = (&mut self.counts, puts.len() as u64);
         counts.entries += count;
-        counts.key_bytes += count * puts.key as u64;
-        counts.value_bytes += count * puts.value as u64;
+        counts.key_bytes += count * puts.key_len as u64;
+        counts.value_bytes += count * puts.value_len as u64;
         let known = counts.sequences.unwrap_or((Sequence::MAX, 0));
         let hull = |(least, greatest): (Sequence, Sequence), sequence: &Sequence| {
             (least.min(*sequence), greatest.max(*sequence))

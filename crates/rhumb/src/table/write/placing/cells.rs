@@ -167,9 +167,7 @@ impl Cells {
                 .iter()
                 .take_while(|p| **p < cell.saturating_add(1).saturating_mul(n));
             let (here, others) = rest.split_at(here.count());
-            let (own, behind) = numbers
-                .split_at_checked(here.len())
-                .unwrap_or((numbers, &[]));
+            let (own, behind) = numbers.split_at(here.len().min(numbers.len()));
             let run = puts.part(done..done + here.len());
             done += self.put_into(cell, &run, own, here, blocks)?;
             (rest, numbers) = (others, behind);

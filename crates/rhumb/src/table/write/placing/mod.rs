@@ -317,19 +317,17 @@ impl Placer {
         let Some(cells) = &mut self.cells else {
             return Ok(Placing::GoesOn);
         };
-        match self.waiting.even_puts() {
-            Some(puts) if puts.entry_bytes() <= LARGE_ENTRY_BYTES => {
-                let numbers = self.waiting.numbers();
-                let put = cells.put_even(&puts, numbers, &self.predictions, blocks)?;
-                self.placed += put as u64;
-                let last = put
-                    .checked_sub(1)
-                    .and_then(|last| self.predictions.get(last));
-                self.predicted = last.copied().unwrap_or(self.predicted);
-                self.waiting.remove(put);
-            }
-            _ => self.place_one_by_one(blocks)?,
+        let puts = self.waiting.even_puts(self.predictions.len());
+        if let Some(puts) = puts.filter(|puts| puts.entry_bytes() <= LARGE_ENTRY_BYTES) {
+            let predicted = self.predictions.get(..puts.len()).unwrap_or_default();
+            let put = cells.put_even(&puts, self.waiting.numbers(), predicted, blocks)?;
+            self.placed += put as u64;
+            let last = put.checked_sub(1).and_then(|last| predicted.get(last));
+            self.predicted = last.copied().unwrap_or(self.predicted);
+            self.predictions.drain(..put);
+            self.waiting.remove(put);
         }
+        self.place_one_by_one(blocks)?;
         let too_costly = self.cells.as_mut().and_then(Cells::too_costly);
         Ok(match too_costly {
             Some(why) => {

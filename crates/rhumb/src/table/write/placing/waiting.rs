@@ -49,8 +49,6 @@ pub(super) struct Waiting {
     gone: Gone,
     /// How many of the numbers were passed to the model.
     trained: usize,
-    /// An entry that all others are even with, if there is one.
-    even: Option<WaitingEntry>,
 }
 
 /// What is at the front of the columns but was removed.
@@ -96,7 +94,6 @@ impl Waiting {
     /// Adds an entry; `number` is that of its key if it is the first of its user key.
     pub fn push(&mut self, entry: &NewEntry<'_>, number: u64) {
         let record = WaitingEntry::of(entry);
-        self.note_size(&record);
         append(&mut self.keys, entry.key);
         append(&mut self.values, entry.value);
         if entry.new_key {
@@ -112,21 +109,11 @@ impl Waiting {
             return;
         };
         let record = WaitingEntry::of(&first);
-        self.note_size(&record);
         self.keys.extend_from_slice(puts.keys);
         self.values.extend_from_slice(puts.values);
         self.numbers.extend(numbers);
         self.sequences.extend_from_slice(puts.sequences);
         self.records.resize(self.records.len() + puts.len(), record);
-    }
-
-    /// Notes whether all are still even, with an entry that is about to be added.
-    fn note_size(&mut self, record: &WaitingEntry) {
-        let even = match self.entries() {
-            0 => Some(*record),
-            _ => self.even,
-        };
-        self.even = even.filter(|even| even.is_even_with(record));
     }
 
     /// The numbers that were not passed to the model.
@@ -139,16 +126,20 @@ impl Waiting {
         self.trained = self.numbers.len();
     }
 
-    /// All entries, if they are puts of different keys, and of one size.
-    pub fn even_puts(&self) -> Option<EvenPuts<'_>> {
-        let even = self.even?;
-        Some(EvenPuts {
+    /// The first entries, at most `most` of them, as far as they are puts of different keys, and of one size.
+    pub fn even_puts(&self, most: usize) -> Option<EvenPuts<'_>> {
+        let records = self.records.get(self.gone.entries..)?;
+        let first = records.first()?;
+        let even = records.iter().take(most);
+        let count = even.take_while(|record| first.is_even_with(record)).count();
+        let all = EvenPuts {
             keys: self.keys.get(self.gone.key_bytes..)?,
             values: self.values.get(self.gone.value_bytes..)?,
             sequences: self.sequences.get(self.gone.entries..)?,
-            key: even.key as usize,
-            value: even.value as usize,
-        })
+            key_len: first.key as usize,
+            value_len: first.value as usize,
+        };
+        Some(all.part(0..count))
     }
 
     /// All entries, in order.
