@@ -145,11 +145,12 @@ impl Keyspace {
         let sampled = tuned.filter(|_| store.reads.samples_next());
         lookup.time_for(sampled);
         let mut source = BlockSource::new(true);
-        let found = lookup.run(&view, &mut source)?;
+        lookup.run(&view, &mut source)?;
         store.reads.count(lookup.sources, &source.trace);
         if let Some(tuned) = sampled {
             tuned.note_get(&source.trace);
         }
+        let found = lookup.take_answer();
         let value = match resolved {
             true => lookup.resolve(&view, self.state.id, found)?,
             false => found.map(Content::into_value),

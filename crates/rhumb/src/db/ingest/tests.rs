@@ -18,7 +18,8 @@ fn what_is_written_after_an_ingest_is_not_in_views_from_before_it() {
     db.put("after", "2").unwrap();
     for key in [&b"ingested"[..], b"after"] {
         let mut lookup = Lookup::new(key, db.handle.store.visible());
-        let found = lookup.run(&before, &mut BlockSource::new(true)).unwrap();
+        lookup.run(&before, &mut BlockSource::new(true)).unwrap();
+        let found = lookup.take_answer();
         assert!(found.is_none(), "{}", key.escape_ascii());
         assert!(db.get(key).unwrap().is_some());
     }

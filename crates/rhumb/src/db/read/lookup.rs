@@ -87,17 +87,12 @@ impl<'a> Lookup<'a> {
         self.tuned = tuned;
     }
 
-    /// Looks the key up. Returns the value or the pointer to it ([`Lookup::resolve`]), or `None` if it has no
-    /// value.
+    /// Looks the key up: see [`Lookup::take_answer`].
     ///
     /// Each source is newer than the next, so the first source with a version of the key or a range
     /// delete over it ends the search. Tables of level 0 are the exception: they are all asked if
     /// they may hold something newer.
-    pub(in crate::db) fn run(
-        &mut self,
-        view: &View,
-        source: &mut BlockSource,
-    ) -> Result<Option<Content>> {
+    pub(in crate::db) fn run(&mut self, view: &View, source: &mut BlockSource) -> Result<()> {
         let above = view.above(self.visible);
         if let Some(above) = above {
             above.prefetch(self.hash);
@@ -109,7 +104,7 @@ impl<'a> Lookup<'a> {
                     self.ask_table(table, source, true)?;
                     self.note_asked(LEVELS - 1);
                 }
-                return Ok(self.take_answer());
+                return Ok(());
             }
         }
         self.prefetch_memtables(view);
@@ -127,7 +122,7 @@ impl<'a> Lookup<'a> {
             _ => self.ask_tables(next, tables, source)?,
         }
         self.note_end();
-        Ok(self.take_answer())
+        Ok(())
     }
 
     /// As [`Lookup::ask_tables`], with the filters of the next tables fetched from memory together.
@@ -305,9 +300,14 @@ impl<'a> Lookup<'a> {
             return self.ask_table_for(tuned, table, source, likely);
         }
         let asked = self.asked(table, likely);
-        self.ask_table_by(&table, |reader, lookup| {
-            reader.get(&asked, &mut lookup.numbers, source)
-        })
+        if self.found.is_some() {
+            return self.ask_table_by(&table, |reader, lookup| {
+                reader.get(&asked, &mut lookup.numbers, source)
+            });
+        }
+        let reader = table.reader()?;
+        self.cover_by(reader);
+        reader.get_into(&asked, &mut self.numbers, source, &mut self.found)
     }
 
     /// Asks one table, and tells a tuner how long it takes.
@@ -393,7 +393,8 @@ impl<'a> Lookup<'a> {
         self.found.is_some() || self.covered > 0
     }
 
-    /// Takes the value of the key, or the pointer to it, out of what was found; `None` if it has no value.
+    /// Takes the value of the key, or the pointer to it ([`Lookup::resolve`]), out of what was found; `None` if it has no value.
+    #[inline]
     pub(in crate::db) fn take_answer(&mut self) -> Option<Content> {
         let version = self.found.take()?;
         let alive = version.kind.has_value() && version.sequence >= self.covered;

@@ -151,7 +151,8 @@ mod tests {
     fn get(db: &Db, view: &View, n: u32) -> (Option<Vec<u8>>, bool) {
         let key = n.to_be_bytes();
         let mut lookup = Lookup::new(&key, db.handle.store.visible());
-        let found = lookup.run(view, &mut BlockSource::new(true)).unwrap();
+        lookup.run(view, &mut BlockSource::new(true)).unwrap();
+        let found = lookup.take_answer();
         let found = lookup.resolve(view, 0, found).unwrap();
         (
             found.map(|value| value.to_vec()),

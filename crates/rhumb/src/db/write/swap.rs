@@ -146,7 +146,8 @@ impl Store {
         let view = keyspace.view.load();
         let mut source = BlockSource::new(true);
         let mut lookup = Lookup::new(key, last);
-        let current = lookup.run(&view, &mut source)?;
+        lookup.run(&view, &mut source)?;
+        let current = lookup.take_answer();
         let current = lookup.resolve(&view, keyspace.id, current)?;
         Ok(condition.compare(current.as_deref()))
     }

@@ -164,6 +164,8 @@ pub(in crate::table) struct Directory {
     /// The end of the last block.
     end: u64,
     entries_per_cell: u32,
+    /// Whether the model gives the block of a key: to tell from the form takes as long as some parts of a get.
+    is_placed: bool,
     form: Form,
     /// The number of the last key before each extra block.
     thresholds: Box<[u64]>,
@@ -245,6 +247,7 @@ impl Directory {
             entries,
             end,
             entries_per_cell: cells,
+            is_placed: matches!(form, Form::Placed { .. } | Form::Strided { .. }),
             form,
             thresholds,
         })
@@ -266,8 +269,9 @@ impl Directory {
     }
 
     /// Whether the model gives the block of a key: [`Directory::place`].
+    #[inline]
     pub fn is_placed(&self) -> bool {
-        matches!(self.form, Form::Placed { .. } | Form::Strided { .. })
+        self.is_placed
     }
 
     /// The units at the start of the table, if it begins with units.

@@ -57,6 +57,23 @@ impl TableReader {
         numbers: &mut NumberCache,
         source: &mut BlockSource,
     ) -> Result<Option<Version>> {
+        let mut found = None;
+        self.get_into(asked, numbers, source, &mut found)?;
+        Ok(found)
+    }
+
+    /// As [`TableReader::get`], into `found`, which must be `None`: a version is large, and returned from one call to the next it
+    /// would be moved each time.
+    ///
+    /// # Errors
+    /// As [`TableReader::get`].
+    pub fn get_into(
+        &self,
+        asked: &Asked<'_>,
+        numbers: &mut NumberCache,
+        source: &mut BlockSource,
+        found: &mut Option<Version>,
+    ) -> Result<()> {
         let (key, slice) = (asked.key, asked.slice);
         source.trace.tables_probed += 1;
         let ahead = match (asked.likely, self.learned_for(slice)) {
@@ -69,7 +86,7 @@ impl TableReader {
             (false, _) => None,
         };
         if self.excludes(asked.hash, &mut source.trace) {
-            return Ok(None);
+            return Ok(());
         }
         let expected = match ahead {
             Some(expected) => expected,
@@ -77,7 +94,7 @@ impl TableReader {
         };
         self.prefetch_expected(&expected);
         source.trace.model_probes += u32::from(slice.is_some());
-        self.find_behind_filter(&expected, asked, source)
+        self.find_behind_filter(&expected, asked, source, found)
     }
 
     /// Whether the filter says that the key with this hash is absent.
@@ -101,12 +118,13 @@ impl TableReader {
         expected: &Expected,
         asked: &Asked<'_>,
         source: &mut BlockSource,
-    ) -> Result<Option<Version>> {
-        let found = self.find(expected, asked.key, asked.visible, source);
-        if self.filter.is_some() && matches!(found, Ok(None)) {
+        found: &mut Option<Version>,
+    ) -> Result<()> {
+        self.find(expected, (asked.key, asked.visible), source, found)?;
+        if self.filter.is_some() && found.is_none() {
             source.trace.filter_false_positive += 1;
         }
-        found
+        Ok(())
     }
 
     /// Prefetches the part of the filter for `hash`.
@@ -122,10 +140,10 @@ impl TableReader {
     pub(in crate::table) fn find(
         &self,
         expected: &Expected,
-        key: &[u8],
-        visible: Sequence,
+        (key, visible): (&[u8], Sequence),
         source: &mut BlockSource,
-    ) -> Result<Option<Version>> {
+        into: &mut Option<Version>,
+    ) -> Result<()> {
         source.enter_table(self.number);
         source.trace.count_window(expected.ranks);
         let mut found_in = None;
@@ -134,19 +152,22 @@ impl TableReader {
             && let Some(bytes) = self.block_in_memory(expected.first, source)
         {
             match self.put_in(&bytes, expected, key, visible) {
-                Some(put) => return Ok(Some(self.version_of(put, bytes))),
+                Some(put) => {
+                    *into = Some(self.version_of(put, bytes));
+                    return Ok(());
+                }
                 None => _ = found_in.insert(self.loaded(expected.first, bytes)),
             }
         }
         let found = self.lower_bound_at::<true>(expected, key, visible, source, &mut found_in)?;
         let (Some(found), Some(block)) = (found, &found_in) else {
-            return Ok(None);
+            return Ok(());
         };
         let slot = found.slot;
         source.keep(block);
         let view = block.view();
         if !found.has_key && !view.has_key(slot, key) {
-            return Ok(None);
+            return Ok(());
         }
         let (sequence, kind) = (view.sequence(slot), view.kind(slot));
         let content = match kind {
@@ -154,11 +175,12 @@ impl TableReader {
             EntryKind::Delete => None,
             EntryKind::Pointer => Some(Content::Apart(block.pointer(slot))),
         };
-        Ok(Some(Version {
+        *into = Some(Version {
             sequence,
             kind,
             content: content.unwrap_or_else(Content::none),
-        }))
+        });
+        Ok(())
     }
 
     /// The put of a key in the block where it is expected, if that is of the form which [needs no layout](PutRow) and certainly

@@ -237,7 +237,8 @@ impl TableReader {
         get.lap(|times| &mut times.index);
         let before = get.source.trace.read_time;
         self.prefetch_expected(&expected);
-        let found = self.find(&expected, key, asked.visible, &mut get.source)?;
+        let mut found = None;
+        self.find(&expected, (key, asked.visible), &mut get.source, &mut found)?;
         let read = get.source.trace.read_time - before;
         get.lap(|times| &mut times.search);
         get.times.search = get.times.search.saturating_sub(read);

@@ -105,8 +105,10 @@ impl<'t> BegunGet<'t> {
         if let Some(fetched) = self.fetched.take() {
             source.take_over(self.reader.number, *fetched);
         }
+        let mut found = None;
         self.reader
-            .find_behind_filter(&self.expected, asked, source)
+            .find_behind_filter(&self.expected, asked, source, &mut found)?;
+        Ok(found)
     }
 
     /// Whether the get of a key behind it may need one of the same blocks.
