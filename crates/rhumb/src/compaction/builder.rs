@@ -140,6 +140,8 @@ impl<'a> Builder<'a> {
         range_deletes: RangeDeletes,
         ends: Ends<'a>,
     ) -> Self {
+        let hides_all = context.tier.is_some_and(TierSpec::is_inline);
+        let stay = context.table.separate_values.is_none() && !hides_all;
         Builder {
             context,
             settings: context.table_settings(map),
@@ -156,13 +158,11 @@ impl<'a> Builder<'a> {
             begun: Vec::new(),
             values: Values::new(context),
             batch: Batch::default(),
-            batches: context.table.separate_values.is_none()
-                && !context.tier.is_some_and(TierSpec::is_inline)
-                && ends.cuts.is_empty(),
+            batches: stay && ends.cuts.is_empty(),
             waiting: Waiting::default(),
             older: Below::runs(context.older.to_vec()),
             hides: 0.0,
-            hides_all: context.tier.is_some_and(TierSpec::is_inline),
+            hides_all,
         }
     }
 

@@ -14,9 +14,6 @@ use crate::version::Table;
 /// About how many entries are read between two checks for cancellation.
 const ENTRIES_A_CHECK: u64 = 1024;
 
-/// About how many entries are passed by columns before that.
-const MOST_BY_COLUMNS: usize = ENTRIES_A_CHECK as usize;
-
 /// After this many dropped entries in a row, what is under a range delete is skipped. Fewer are passed
 /// faster one by one, since a skip ends the reading ahead.
 const DROPPED_BEFORE_SKIP: u64 = if cfg!(test) { 2 } else { 64 };
@@ -173,32 +170,17 @@ impl<'a> Fates<'a> {
         if self.has_ranges {
             return Ok(0);
         }
-        let context = KeyContext {
-            bottom: self.bottom,
-            under_range_delete: false,
-        };
         let passed =
-            cursor.pass_columns(self.bottom_until, MOST_BY_COLUMNS, |run, may_be_same| {
+            cursor.pass_columns(self.bottom_until, ENTRIES_A_CHECK, |run, may_be_same| {
                 if !may_be_same || !run.has_key(&self.key) {
                     run.key_into(&mut self.key);
-                    self.retain.begin_key(&[], context);
-                    self.new_key = true;
+                    self.begin_plain_key();
                 }
-                if let Fate::Keep(sequence) = self.retain.version(run.sequence(), EntryKind::Put) {
-                    emit(Survivor {
-                        key: &self.key,
-                        sequence,
-                        kind: EntryKind::Put,
-                        value: run.value(),
-                        new_key: self.new_key,
-                    })?;
-                    self.new_key = false;
-                }
-                Ok(())
+                self.pass_put(run.sequence(), run.value(), emit)
             })?;
         #[cfg(test)]
-        PASSED_BY_COLUMNS.with(|count| count.set(count.get() + passed as u64));
-        Ok(passed as u64)
+        PASSED_BY_COLUMNS.with(|count| count.set(count.get() + passed));
+        Ok(passed)
     }
 
     /// Passes on lent entries, each of which is the newest version of another key. Returns how many there were.
@@ -207,28 +189,48 @@ impl<'a> Fates<'a> {
         plain: &mut PlainEntries,
         emit: &mut impl FnMut(Survivor<'_>) -> Result<()>,
     ) -> Result<u64> {
-        let context = KeyContext {
-            bottom: self.bottom,
-            under_range_delete: false,
-        };
         let mut passed = 0;
         while plain.next(&mut self.key) {
             passed += 1;
-            self.retain.begin_key(&[], context);
-            if let Fate::Keep(sequence) = self.retain.version(plain.sequence(), EntryKind::Put) {
-                emit(Survivor {
-                    key: &self.key,
-                    sequence,
-                    kind: EntryKind::Put,
-                    value: plain.value_bytes(),
-                    new_key: true,
-                })?;
-                self.new_key = false;
-            }
+            self.begin_plain_key();
+            self.pass_put(plain.sequence(), plain.value_bytes(), emit)?;
         }
         #[cfg(test)]
         PASSED_PLAIN.with(|count| count.set(count.get() + passed));
         Ok(passed)
+    }
+
+    /// Begins the key that was noted, which no range delete is over, and which is as likely to be held by deeper levels as the
+    /// one before it.
+    #[inline]
+    fn begin_plain_key(&mut self) {
+        let context = KeyContext {
+            bottom: self.bottom,
+            under_range_delete: false,
+        };
+        self.retain.begin_key(&[], context);
+        self.new_key = true;
+    }
+
+    /// Passes on a put of the current key, if it survives.
+    #[inline]
+    fn pass_put(
+        &mut self,
+        sequence: Sequence,
+        value: &[u8],
+        emit: &mut impl FnMut(Survivor<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if let Fate::Keep(sequence) = self.retain.version(sequence, EntryKind::Put) {
+            emit(Survivor {
+                key: &self.key,
+                sequence,
+                kind: EntryKind::Put,
+                value,
+                new_key: self.new_key,
+            })?;
+            self.new_key = false;
+        }
+        Ok(())
     }
 }
 

@@ -8,6 +8,9 @@ use crate::entry::{Cursor, Direction, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 
+use backoff::Backoff;
+
+mod backoff;
 mod columns;
 mod lending;
 #[cfg(test)]
@@ -33,13 +36,10 @@ pub(crate) struct MergeCursor<C> {
     order: Vec<usize>,
     /// The direction in which the children other than the first have moved to their next entries.
     direction: Direction,
-    /// How often no child is asked to lend entries since one had too few.
-    pause: u32,
-    /// How often of these are left.
-    unasked: u32,
-    /// How often nothing is passed by columns before it is tried again, since it could not, and how often of these are left.
-    columns_pause: u32,
-    untried: u32,
+    /// When a child is asked to lend entries again, after one had too few.
+    lending: Backoff,
+    /// When columns are tried again, after blocks did not allow them.
+    columns: Backoff,
 }
 
 struct Child<C> {
@@ -121,20 +121,9 @@ impl<C: Cursor> MergeCursor<C> {
             order: Vec::with_capacity(children),
             children: Vec::with_capacity(children),
             direction: Direction::Forward,
-            pause: 0,
-            unasked: 0,
-            columns_pause: 0,
-            untried: 0,
+            lending: Backoff::new(1, MOST_UNASKED),
+            columns: Backoff::new(columns::LEAST_PAUSE, columns::MOST_PAUSE),
         }
-    }
-
-    fn ask_again(&mut self) {
-        (self.pause, self.unasked) = (0, 0);
-    }
-
-    fn ask_later(&mut self) {
-        self.pause = (2 * self.pause).clamp(1, MOST_UNASKED);
-        self.unasked = self.pause;
     }
 
     /// Adds a child, older than those before it; the merge must be positioned anew afterwards.
@@ -179,7 +168,7 @@ impl<C: Cursor> MergeCursor<C> {
         mut go: impl FnMut(usize, &mut Child<C>) -> Result<()>,
     ) -> Result<()> {
         self.direction = direction;
-        self.ask_again();
+        self.lending.succeed();
         self.order.clear();
         let mut order = std::mem::take(&mut self.order);
         for (number, child) in self.children.iter_mut().enumerate() {

@@ -53,9 +53,9 @@ pub(crate) trait Lends: Cursor {
     fn pass_columns(
         &mut self,
         until: Option<&[u8]>,
-        most: usize,
+        most: u64,
         pass: impl FnMut(&EvenRun, bool) -> Result<()>,
-    ) -> Result<usize> {
+    ) -> Result<u64> {
         let _ = (until, most, pass);
         Ok(0)
     }

@@ -13,11 +13,11 @@ use crate::table::EvenRun;
 const MOST_RUNS: usize = 16;
 /// After runs could not be merged so, this many steps are taken before they are tried again; each time twice as many as before, up
 /// to the second number.
-const LEAST_PAUSE: u32 = if cfg!(test) { 2 } else { 32 };
-const MOST_PAUSE: u32 = if cfg!(test) { 2 } else { 1024 };
+pub(super) const LEAST_PAUSE: u32 = if cfg!(test) { 2 } else { 32 };
+pub(super) const MOST_PAUSE: u32 = if cfg!(test) { 2 } else { 1024 };
 
 /// Runs that are merged, each of which a child has lent.
-struct Runs {
+pub(super) struct Runs {
     /// The number of the child, and what it has lent.
     runs: Vec<(usize, EvenRun)>,
     /// Of the key of the entry of each, eight bytes behind those that all keys begin with.
@@ -98,42 +98,13 @@ impl Runs {
 }
 
 impl MergeCursor<Source> {
-    /// As [`Lends::pass_columns`](crate::cursor::Lends::pass_columns).
-    pub(super) fn merge_columns(
-        &mut self,
-        until: Option<&[u8]>,
-        most: usize,
-        pass: impl FnMut(&EvenRun, bool) -> Result<()>,
-    ) -> Result<usize> {
-        if self.untried > 0 {
-            self.untried -= 1;
-            return Ok(0);
-        }
-        if self.direction != Direction::Forward || self.order.len() > MOST_RUNS {
-            return Ok(0);
-        }
-        let Some(mut runs) = self.lend_runs() else {
-            self.try_later();
-            return Ok(0);
-        };
-        runs.settle(until);
-        let passed = self.pass_runs(&mut runs, until, most, pass);
-        self.take_back_runs(runs);
-        match passed {
-            Ok(0) => self.try_later(),
-            Ok(_) => self.columns_pause = 0,
-            Err(_) => self.order.clear(),
-        }
-        passed
-    }
-
-    fn try_later(&mut self) {
-        self.columns_pause = (2 * self.columns_pause).clamp(LEAST_PAUSE, MOST_PAUSE);
-        self.untried = self.columns_pause;
+    /// Whether runs may be merged by columns, if blocks allow it.
+    pub(super) fn suits_columns(&self) -> bool {
+        self.direction == Direction::Forward && self.order.len() <= MOST_RUNS
     }
 
     /// What the valid children lend; `None`, and they keep it, if one lends nothing.
-    fn lend_runs(&mut self) -> Option<Runs> {
+    pub(super) fn lend_runs(&mut self) -> Option<Runs> {
         let mut runs = Vec::with_capacity(self.order.len());
         for &number in &self.order {
             let child = self.children.get_mut(number);
@@ -161,7 +132,7 @@ impl MergeCursor<Source> {
     }
 
     /// Gives children back what they have lent, and sorts those that are valid.
-    fn take_back_runs(&mut self, runs: Runs) {
+    pub(super) fn take_back_runs(&mut self, runs: Runs) {
         self.give_back(runs.runs);
         let mut order = std::mem::take(&mut self.order);
         order.retain(|&number| {
@@ -172,13 +143,15 @@ impl MergeCursor<Source> {
         self.sort(order);
     }
 
-    fn pass_runs(
+    /// Passes entries of the runs, in order; see [`Lends::pass_columns`](crate::cursor::Lends::pass_columns).
+    pub(super) fn pass_runs(
         &mut self,
         runs: &mut Runs,
         until: Option<&[u8]>,
-        most: usize,
+        most: u64,
         mut pass: impl FnMut(&EvenRun, bool) -> Result<()>,
-    ) -> Result<usize> {
+    ) -> Result<u64> {
+        runs.settle(until);
         let (mut passed, mut before) = (0, None);
         while passed < most
             && let Some((at, head)) = runs.next()

@@ -13,8 +13,7 @@ impl Lends for MergeCursor<Source> {
         if reach.direction != self.direction || !self.current()?.lends() {
             return None;
         }
-        if self.unasked > 0 {
-            self.unasked -= 1;
+        if !self.lending.is_due() {
             return None;
         }
         let &first = self.order.first()?;
@@ -27,8 +26,8 @@ impl Lends for MergeCursor<Source> {
             }
         };
         match lent {
-            None => self.ask_later(),
-            Some(_) => self.ask_again(),
+            None => self.lending.fail(),
+            Some(_) => self.lending.succeed(),
         }
         lent
     }
@@ -49,7 +48,7 @@ impl Lends for MergeCursor<Source> {
             return;
         };
         if !plain.has_moved() {
-            self.ask_later();
+            self.lending.fail();
         }
         if let Some(child) = self.children.get_mut(first) {
             child.cursor.take_back(plain, key);
@@ -62,10 +61,24 @@ impl Lends for MergeCursor<Source> {
     fn pass_columns(
         &mut self,
         until: Option<&[u8]>,
-        most: usize,
+        most: u64,
         pass: impl FnMut(&EvenRun, bool) -> Result<()>,
-    ) -> Result<usize> {
-        self.merge_columns(until, most, pass)
+    ) -> Result<u64> {
+        if !self.columns.is_due() || !self.suits_columns() {
+            return Ok(0);
+        }
+        let Some(mut runs) = self.lend_runs() else {
+            self.columns.fail();
+            return Ok(0);
+        };
+        let passed = self.pass_runs(&mut runs, until, most, pass);
+        self.take_back_runs(runs);
+        match passed {
+            Ok(0) => self.columns.fail(),
+            Ok(_) => self.columns.succeed(),
+            Err(_) => self.order.clear(),
+        }
+        passed
     }
 }
 

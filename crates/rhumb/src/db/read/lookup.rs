@@ -300,14 +300,14 @@ impl<'a> Lookup<'a> {
             return self.ask_table_for(tuned, table, source, likely);
         }
         let asked = self.asked(table, likely);
-        if self.found.is_some() {
-            return self.ask_table_by(&table, |reader, lookup| {
-                reader.get(&asked, &mut lookup.numbers, source)
-            });
-        }
         let reader = table.reader()?;
         self.cover_by(reader);
-        reader.get_into(&asked, &mut self.numbers, source, &mut self.found)
+        if self.found.is_none() {
+            return reader.get_into(&asked, &mut self.numbers, source, &mut self.found);
+        }
+        let found = reader.get(&asked, &mut self.numbers, source)?;
+        self.keep_newer(found);
+        Ok(())
     }
 
     /// Asks one table, and tells a tuner how long it takes.

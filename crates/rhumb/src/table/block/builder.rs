@@ -189,7 +189,7 @@ impl BlockBuilder {
 
     /// Notes the slot in which the last entry was expected.
     pub fn last_was_expected_in(&mut self, slot: u64) {
-        self.hint = with_distance(self.hint, self.count().saturating_sub(1), slot);
+        self.last_were_expected_in(std::iter::once(slot));
     }
 
     /// Notes the slots in which the last entries were expected.
@@ -314,11 +314,13 @@ impl BlockBuilder {
     /// Adds puts, if it is known at once that the raw form takes at most `limit` bytes then, and that there are at most
     /// `most` entries. Returns whether it has.
     pub fn push_even_within(&mut self, puts: &EvenPuts<'_>, limit: usize, most: usize) -> bool {
-        let bytes = self.shape.most_bytes_with_even(puts);
-        if bytes.is_none_or(|bytes| bytes > limit) || self.count() + puts.len() > most {
+        let mut with = self.shape;
+        with.add_even(puts);
+        let bytes = with.most_bytes_if_even();
+        if bytes.is_none_or(|bytes| bytes > limit) || with.count > most {
             return false;
         }
-        self.shape.add_even(puts);
+        self.shape = with;
         let (key_end, value_end) = (self.keys.len(), self.values.len());
         self.keys.extend_from_slice(puts.keys);
         self.values.extend_from_slice(puts.values);

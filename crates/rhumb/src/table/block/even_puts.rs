@@ -31,6 +31,12 @@ impl<'a> EvenPuts<'a> {
         self.key_len + self.value_len
     }
 
+    /// The smallest and the largest sequence; `None` if there are no puts.
+    pub fn sequence_range(&self) -> Option<(Sequence, Sequence)> {
+        let each = self.sequences.iter().map(|sequence| (*sequence, *sequence));
+        each.reduce(|(low, high), (other, _)| (low.min(other), high.max(other)))
+    }
+
     /// Some of the puts, as far as there are so many.
     pub fn part(&self, range: Range<usize>) -> EvenPuts<'a> {
         let (start, end) = (range.start.min(self.len()), range.end.min(self.len()));

@@ -73,52 +73,46 @@ impl Shape {
     /// Counts an entry, but not what its key shares: [`Shape::share`] has to follow.
     #[inline]
     pub fn add(&mut self, entry: &NewEntry<'_>) {
-        let (key, value) = (entry.key.len(), entry.value.len());
-        if self.count == 0 {
-            self.kind = Some(entry.kind);
-            self.kinds_alike = true;
-            (self.sequence_min, self.sequence_max) = (entry.sequence, entry.sequence);
-            (self.key_min, self.put_min) = (key, usize::MAX);
-        }
-        self.count += 1;
-        self.key_bytes += key;
-        self.key_min = self.key_min.min(key);
-        self.key_max = self.key_max.max(key);
-        if entry.kind == EntryKind::Put {
-            self.puts += 1;
-            self.put_bytes += value;
-            self.put_min = self.put_min.min(value);
-            self.put_max = self.put_max.max(value);
-        }
-        self.kinds_alike &= self.kind == Some(entry.kind);
-        self.sequence_min = self.sequence_min.min(entry.sequence);
-        self.sequence_max = self.sequence_max.max(entry.sequence);
+        let size = (entry.key.len(), entry.value.len());
+        self.add_alike(1, entry.kind, size, (entry.sequence, entry.sequence));
     }
 
-    /// Counts puts of keys and values of these lengths, as [`Shape::add`] does each of them.
+    /// Counts puts, as [`Shape::add`] does each of them.
     pub fn add_even(&mut self, puts: &EvenPuts<'_>) {
-        let (count, key, value) = (puts.len(), puts.key_len, puts.value_len);
-        let Some((&first, others)) = puts.sequences.split_first() else {
-            return;
-        };
+        if let Some(sequences) = puts.sequence_range() {
+            let size = (puts.key_len, puts.value_len);
+            self.add_alike(puts.len(), EntryKind::Put, size, sequences);
+        }
+    }
+
+    /// Counts entries of one kind, whose keys and values have these lengths, with sequences from the first to the second.
+    #[inline(always)]
+    fn add_alike(
+        &mut self,
+        count: usize,
+        kind: EntryKind,
+        (key, value): (usize, usize),
+        (low, high): (Sequence, Sequence),
+    ) {
         if self.count == 0 {
-            self.kind = Some(EntryKind::Put);
+            self.kind = Some(kind);
             self.kinds_alike = true;
-            (self.sequence_min, self.sequence_max) = (first, first);
+            (self.sequence_min, self.sequence_max) = (low, high);
             (self.key_min, self.put_min) = (key, usize::MAX);
         }
         self.count += count;
         self.key_bytes += count * key;
         self.key_min = self.key_min.min(key);
         self.key_max = self.key_max.max(key);
-        self.puts += count;
-        self.put_bytes += count * value;
-        self.put_min = self.put_min.min(value);
-        self.put_max = self.put_max.max(value);
-        self.kinds_alike &= self.kind == Some(EntryKind::Put);
-        let known = (self.sequence_min.min(first), self.sequence_max.max(first));
-        (self.sequence_min, self.sequence_max) =
-            (others.iter()).fold(known, |(low, high), s| (low.min(*s), high.max(*s)));
+        if kind == EntryKind::Put {
+            self.puts += count;
+            self.put_bytes += count * value;
+            self.put_min = self.put_min.min(value);
+            self.put_max = self.put_max.max(value);
+        }
+        self.kinds_alike &= self.kind == Some(kind);
+        self.sequence_min = self.sequence_min.min(low);
+        self.sequence_max = self.sequence_max.max(high);
     }
 
     /// Counts the pointer of the entry counted last; `new_file` states that it is the first one into its file.
@@ -295,22 +289,20 @@ impl Shape {
         self.raw_bytes() - self.stored_key_bytes(self.key_form())
     }
 
-    /// A bound on the size of the raw form with these puts, known at once where all entries are puts of one size, as these
-    /// are; else `None`. With fewer of them it is no larger.
-    pub fn most_bytes_with_even(&self, puts: &EvenPuts<'_>) -> Option<usize> {
-        let mut with = *self;
-        with.add_even(puts);
-        let alike = with.puts == with.count && with.key_min == with.key_max;
-        if !alike || with.put_min != with.put_max {
+    /// A bound on the size of the raw form that is known at once where all entries are puts of one size; else `None`. With fewer
+    /// of them it is no larger.
+    pub fn most_bytes_if_even(&self) -> Option<usize> {
+        let alike = self.puts == self.count && self.key_min == self.key_max;
+        if !alike || self.put_min != self.put_max {
             return None;
         }
-        let plain = with.key_bytes + with.put_bytes;
+        let plain = self.key_bytes + self.put_bytes;
         // Offsets, of which some are stored if keys share, are wider in large blocks than where that was decided.
         let wide = match plain > usize::from(u16::MAX) {
-            true => with.groups() * 4,
+            true => self.groups() * 4,
             false => 0,
         };
-        let sequences = (with.count * with.sequence_width() as usize).div_ceil(8);
+        let sequences = (self.count * self.sequence_width() as usize).div_ceil(8);
         Some(FRAME_BYTES + plain + wide + sequences)
     }
 

@@ -36,12 +36,8 @@ impl Strides {
     /// nothing, unless the rest behind the prefix has 4 to 32 bytes.
     #[inline]
     pub fn key_into(&self, raw: &[u8], slot: usize, key: &mut [u8]) -> bool {
-        let start = self.keys + slot * self.key;
-        let from = raw.get(start..start + self.key);
-        match (key.get_mut(self.prefix..), from) {
-            (Some(to), Some(from)) => copy_words(to, from),
-            _ => false,
-        }
+        let to = key.get_mut(self.prefix..);
+        to.is_some_and(|to| copy_words(to, self.rest_of_key(raw, slot)))
     }
 
     /// What all keys of the block, whose raw form is given, begin with.

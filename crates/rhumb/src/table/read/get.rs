@@ -120,7 +120,7 @@ impl TableReader {
         source: &mut BlockSource,
         found: &mut Option<Version>,
     ) -> Result<()> {
-        self.find(expected, (asked.key, asked.visible), source, found)?;
+        self.find(expected, asked, source, found)?;
         if self.filter.is_some() && found.is_none() {
             source.trace.filter_false_positive += 1;
         }
@@ -140,10 +140,11 @@ impl TableReader {
     pub(in crate::table) fn find(
         &self,
         expected: &Expected,
-        (key, visible): (&[u8], Sequence),
+        asked: &Asked<'_>,
         source: &mut BlockSource,
         into: &mut Option<Version>,
     ) -> Result<()> {
+        let (key, visible) = (asked.key, asked.visible);
         source.enter_table(self.number);
         source.trace.count_window(expected.ranks);
         let mut found_in = None;

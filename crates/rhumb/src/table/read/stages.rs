@@ -238,7 +238,7 @@ impl TableReader {
         let before = get.source.trace.read_time;
         self.prefetch_expected(&expected);
         let mut found = None;
-        self.find(&expected, (key, asked.visible), &mut get.source, &mut found)?;
+        self.find(&expected, asked, &mut get.source, &mut found)?;
         let read = get.source.trace.read_time - before;
         get.lap(|times| &mut times.search);
         get.times.search = get.times.search.saturating_sub(read);

@@ -22,6 +22,8 @@ use crate::table::form::units::{UnitShape, Units};
 const PIECE_BYTES: usize = 256 << 10;
 /// The largest raw block with several entries, whatever the partition says.
 pub(in crate::table) const LARGEST_BLOCK_BYTES: usize = 16 << 20;
+/// The most entries of a block.
+pub(in crate::table) const MOST_ENTRIES: usize = u16::MAX as usize;
 /// The number of block bytes after which the cost of a fixed stride is judged.
 const EVEN_TRIAL_BYTES: usize = 64 << 10;
 

@@ -1,6 +1,6 @@
 //! Which block of a table an entry goes into.
 
-use super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES};
+use super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, MOST_ENTRIES};
 use super::index_choice::IndexChoice;
 use super::placing::{Placer, TARGET_BYTES};
 use crate::error::Result;
@@ -43,9 +43,6 @@ impl Cutter {
         }
     }
 }
-
-/// The most entries of a block.
-const MOST_ENTRIES: usize = u16::MAX as usize;
 
 /// Adds an entry to the open block, or to a new one if the block would then exceed `bytes` raw bytes.
 pub(super) fn cut_by_bytes(

@@ -71,6 +71,21 @@ struct Counts {
     sequences: Option<(Sequence, Sequence)>,
 }
 
+impl Counts {
+    #[inline]
+    fn add(&mut self, other: &Counts) {
+        self.entries += other.entries;
+        self.deletes += other.deletes;
+        self.key_bytes += other.key_bytes;
+        self.value_bytes += other.value_bytes;
+        let both = self.sequences.zip(other.sequences);
+        let both = both.map(|((low, high), (other_low, other_high))| {
+            (low.min(other_low), high.max(other_high))
+        });
+        self.sequences = both.or(self.sequences).or(other.sequences);
+    }
+}
+
 /// A table being written.
 #[derive(Debug)]
 pub(crate) struct TableWriter {
@@ -212,7 +227,7 @@ impl TableWriter {
     /// # Errors
     /// As [`TableWriter::add`].
     pub fn add_even(&mut self, puts: &EvenPuts<'_>) -> Result<()> {
-        let (Some(first), Some(last)) = (puts.entries().next(), puts.len().checked_sub(1)) else {
+        let Some(first) = puts.entries().next() else {
             return Ok(());
         };
         let order = match self.counts.entries {
@@ -229,7 +244,6 @@ impl TableWriter {
             self.first_key = first.key.to_vec();
         }
         self.count_even(puts);
-        set_key(&mut self.last_key, puts.key(last));
         let mut placed = 0;
         if let Cutter::Model(placer) = &mut self.cutter {
             let placing;
@@ -308,31 +322,32 @@ impl TableWriter {
     }
 
     fn count(&mut self, entry: &NewEntry<'_>) {
-        let counts = &mut self.counts;
-        counts.entries += 1;
-        counts.deletes += u64::from(entry.kind == EntryKind::Delete);
-        counts.key_bytes += entry.key.len() as u64;
-        counts.value_bytes += entry.value.len() as u64;
-        let (least, greatest) = counts.sequences.unwrap_or((entry.sequence, entry.sequence));
-        counts.sequences = Some((least.min(entry.sequence), greatest.max(entry.sequence)));
+        self.counts.add(&Counts {
+            entries: 1,
+            deletes: u64::from(entry.kind == EntryKind::Delete),
+            key_bytes: entry.key.len() as u64,
+            value_bytes: entry.value.len() as u64,
+            sequences: Some((entry.sequence, entry.sequence)),
+        });
         self.last_sequence = entry.sequence;
         if entry.new_key {
             set_key(&mut self.last_key, entry.key);
         }
     }
 
-    /// Counts puts, but does not note the last key.
     fn count_even(&mut self, puts: &EvenPuts<'_>) {
-        let (counts, count) = (&mut self.counts, puts.len() as u64);
-        counts.entries += count;
-        counts.key_bytes += count * puts.key_len as u64;
-        counts.value_bytes += count * puts.value_len as u64;
-        let known = counts.sequences.unwrap_or((Sequence::MAX, 0));
-        let hull = |(least, greatest): (Sequence, Sequence), sequence: &Sequence| {
-            (least.min(*sequence), greatest.max(*sequence))
-        };
-        counts.sequences = Some(puts.sequences.iter().fold(known, hull));
-        self.last_sequence = puts.sequences.last().copied().unwrap_or(0);
+        let count = puts.len() as u64;
+        self.counts.add(&Counts {
+            entries: count,
+            deletes: 0,
+            key_bytes: count * puts.key_len as u64,
+            value_bytes: count * puts.value_len as u64,
+            sequences: puts.sequence_range(),
+        });
+        if let (Some(sequence), Some(last)) = (puts.sequences.last(), puts.len().checked_sub(1)) {
+            self.last_sequence = *sequence;
+            set_key(&mut self.last_key, puts.key(last));
+        }
     }
 
     /// Counts the record that a pointer leads to.

@@ -4,7 +4,7 @@ use super::TARGET_BYTES;
 use crate::error::Result;
 use crate::table::LARGE_ENTRY_BYTES;
 use crate::table::block::{EvenPuts, NewEntry};
-use crate::table::write::blocks::{BlockWriter, LARGEST_BLOCK_BYTES};
+use crate::table::write::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, MOST_ENTRIES};
 
 /// A cell continues in another block when its block would exceed this many times the target. Wide
 /// enough for cells whose count varies as far as the model's error allows, since each extra block
@@ -19,8 +19,6 @@ const TRIAL_BYTES: u64 = 256 << 10;
 const POOR_TIMES: u64 = 4;
 /// The filling of blocks is judged only after this many blocks.
 const TRIAL_BLOCKS: u64 = 1_024;
-/// The most entries of a block.
-const MOST_ENTRIES: usize = u16::MAX as usize;
 
 /// Where the size of cells is from, which decides what may be given up for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
