@@ -40,6 +40,19 @@ impl Coverage {
         }
     }
 
+    /// Makes this the range deletes up to another sequence in the same runs and memtables.
+    pub fn reuse<'a>(
+        &mut self,
+        memtables: impl Iterator<Item = &'a Arc<Memtable>>,
+        visible: Sequence,
+    ) {
+        self.visible = visible;
+        self.memtables.clear();
+        (self.memtables).extend(memtables.filter_map(|m| m.range_deletes()));
+        (self.sequence, self.to) = (0, Some(Vec::new()));
+        self.from.clear();
+    }
+
     /// The sequence of the newest visible range delete over `key`: it deletes all older versions. 0
     /// if there is none.
     ///

@@ -84,6 +84,14 @@ impl LevelCursor {
         trace
     }
 
+    /// As [`TableCursor::rest`]. The table stays open for a seek that leads to it again.
+    pub fn rest(&mut self) {
+        self.left = GetTrace::default();
+        if let Some(cursor) = &mut self.cursor {
+            cursor.rest();
+        }
+    }
+
     /// As [`TableCursor::lend`].
     pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
         self.cursor.as_mut()?.lend(reach)

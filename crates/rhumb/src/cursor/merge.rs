@@ -136,8 +136,15 @@ impl<C: Cursor> MergeCursor<C> {
     }
 
     /// The children, in the order in which they were given.
-    pub fn children(&self) -> impl Iterator<Item = &C> {
+    pub fn children(&self) -> impl ExactSizeIterator<Item = &C> {
         self.children.iter().map(|child| &child.cursor)
+    }
+
+    /// Lets every child rest by `rest`; the merge must be positioned anew afterwards.
+    pub fn rest(&mut self, rest: impl FnMut(&mut C)) {
+        self.order.clear();
+        let children = self.children.iter_mut();
+        children.map(|child| &mut child.cursor).for_each(rest);
     }
 
     #[inline]

@@ -4,6 +4,7 @@
 mod ahead;
 mod clipped;
 mod coverage;
+mod idle;
 mod level;
 mod merge;
 mod resolved;
@@ -15,6 +16,7 @@ use crate::error::Result;
 use crate::table::{EvenRun, Limits, PlainEntries, Reach};
 
 pub(crate) use clipped::ClippedCursor;
+pub(crate) use idle::IdleCursors;
 pub(crate) use level::LevelCursor;
 pub(crate) use merge::MergeCursor;
 pub(crate) use resolved::ResolvedCursor;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::VisibleCursor;
 use super::ahead::Ahead;
-use crate::entry::{Content, EntryKind, Pointer, is_before, is_behind};
+use crate::entry::{Content, EntryKind, Pointer, Sequence, is_before, is_behind};
 use crate::error::Result;
 use crate::memory::Pinned;
+use crate::memtable::Memtable;
 use crate::table::{GetTrace, Rows};
 use crate::version::Levels;
 
@@ -55,6 +56,24 @@ impl ResolvedCursor {
             stopped: false,
             depth: 1,
         }
+    }
+
+    /// As [`VisibleCursor::rest`].
+    pub fn rest(&mut self) {
+        self.forget();
+        self.cursor.rest();
+    }
+
+    /// As [`VisibleCursor::reuse`], with values.
+    pub fn reuse<'a>(
+        &mut self,
+        memtables: impl Iterator<Item = &'a Arc<Memtable>> + Clone,
+        visible: Sequence,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+    ) -> bool {
+        self.resolves = !self.levels.value_files().is_empty();
+        self.cursor.reuse(memtables, visible, from, to)
     }
 
     /// Reads and pins no values from now on: moves backwards return empty ones. The next move must be to the first or

@@ -39,6 +39,11 @@ impl Source {
         }
     }
 
+    /// As [`TableCursor::rest`].
+    pub fn rest(&mut self) {
+        each!(self, cursor => cursor.rest());
+    }
+
     /// Whether it ever lends entries: memtables do not.
     pub fn lends(&self) -> bool {
         !matches!(self, Source::Memtable(_))

@@ -33,6 +33,9 @@ pub(crate) struct VisibleCursor {
     plain: Option<PlainEntries>,
     coverage: Coverage,
     levels: Arc<Levels>,
+    /// How many memtables `versions` has, and whether it has all runs of `levels`.
+    memtables: usize,
+    has_all_runs: bool,
     visible: Sequence,
     /// Whether values are wanted.
     with_values: bool,
@@ -42,6 +45,15 @@ pub(crate) struct VisibleCursor {
     key: Vec<u8>,
     /// The key and sequence of the last seek over versions of a key.
     sought: Option<(Vec<u8>, Sequence)>,
+}
+
+/// Whether a run may hold keys between two bounds.
+fn meets(run: &Run, from: Bound<&[u8]>, to: Bound<&[u8]>) -> bool {
+    let from = match from {
+        Bound::Included(key) | Bound::Excluded(key) => key,
+        Bound::Unbounded => &[],
+    };
+    !run.overlapping(from, to).is_empty()
 }
 
 impl VisibleCursor {
@@ -54,15 +66,10 @@ impl VisibleCursor {
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
     ) -> Result<Self> {
-        let from = match from {
-            Bound::Included(key) | Bound::Excluded(key) => key,
-            Bound::Unbounded => &[],
-        };
         let runs = levels.all_runs().map(|(_, run)| run);
-        let meets = |run: &&Arc<Run>| !run.overlapping(from, to).is_empty();
-        let runs = runs.filter(meets);
-        let most = memtables.clone().count() + levels.runs_count();
-        let mut versions = MergeCursor::with_capacity(most);
+        let runs = runs.filter(|run| meets(run, from, to));
+        let (filled, all_runs) = (memtables.clone().count(), levels.runs_count());
+        let mut versions = MergeCursor::with_capacity(filled + all_runs);
         for memtable in memtables.clone() {
             versions.push(Source::Memtable(memtable.cursor()));
         }
@@ -72,17 +79,50 @@ impl VisibleCursor {
                 _ => Source::Level(LevelCursor::over_run(run.clone())),
             });
         }
+        let has_all_runs = versions.children().len() == filled + all_runs;
         Ok(VisibleCursor {
             versions,
             plain: None,
             coverage: Coverage::new(memtables, runs, visible),
             levels: levels.clone(),
+            memtables: filled,
+            has_all_runs,
             visible,
             with_values: true,
             kind: EntryKind::Put,
             key: Vec::new(),
             sought: None,
         })
+    }
+
+    /// Leaves all that it read, and forgets what was counted on the way. It shows nothing until it [is used
+    /// again](VisibleCursor::reuse).
+    pub fn rest(&mut self) {
+        (self.plain, self.sought) = (None, None);
+        self.versions.rest(Source::rest);
+    }
+
+    /// Makes a cursor that rested into one over the same levels and `memtables` of the same view, as [`VisibleCursor::new`]
+    /// would. Returns `false` if that has other sources.
+    pub fn reuse<'a>(
+        &mut self,
+        memtables: impl Iterator<Item = &'a Arc<Memtable>> + Clone,
+        visible: Sequence,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+    ) -> bool {
+        let is_whole = matches!((from, to), (Bound::Unbounded, Bound::Unbounded));
+        let mut runs = self.levels.all_runs();
+        // A memtable that has entries keeps them, so as many filled ones of a view are the same ones.
+        if !self.has_all_runs
+            || memtables.clone().count() != self.memtables
+            || !(is_whole || runs.all(|(_, run)| meets(run, from, to)))
+        {
+            return false;
+        }
+        (self.visible, self.with_values) = (visible, true);
+        self.coverage.reuse(memtables, visible);
+        true
     }
 
     /// Reads and pins no values from now on: moves backwards return empty ones.

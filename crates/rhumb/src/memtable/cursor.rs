@@ -95,6 +95,11 @@ impl MemtableCursor {
         }
     }
 
+    /// Leaves the current entry.
+    pub fn rest(&mut self) {
+        self.go_to(None);
+    }
+
     /// Whether the cursor stands on an entry with a smaller sequence.
     fn is_older(&self, sequence: Sequence) -> bool {
         self.spot.is_some() && self.sequence < sequence

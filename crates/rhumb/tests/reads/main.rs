@@ -13,6 +13,7 @@
 mod kit;
 
 mod ends_and_sizes;
+mod iterators_owe_nothing_to_former_ones;
 mod multi_get_reads_blocks_once;
 mod range_deletes_take_any_bounds;
 mod seeks_go_where_the_model_does;

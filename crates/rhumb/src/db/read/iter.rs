@@ -400,6 +400,14 @@ impl<'db> Iter<'db> {
     fn cursor(&self) -> Result<Box<ResolvedCursor>> {
         let (memtables, levels) = (self.view.filled_memtables(), &self.view.levels);
         let (from, to) = (as_slice(&self.from), as_slice(&self.to));
+        if let Some(mut idle) = self.view.idle.take()
+            && idle.reuse(memtables.clone(), self.visible, from, to)
+        {
+            if !self.with_values {
+                idle.leave_values();
+            }
+            return Ok(idle);
+        }
         let cursor = VisibleCursor::new(memtables, levels, self.visible, from, to)?;
         let (keyspace, with_values) = (self.keyspace, self.with_values);
         let cursor = ResolvedCursor::new(cursor, levels, keyspace, with_values);
@@ -454,6 +462,10 @@ impl Drop for Iter<'_> {
         self.counters.count_scan(self.seeks, &trace);
         if let Some(tuner) = self.tuner {
             tuner.note_scan(self.seeks, self.steps, &trace);
+        }
+        let left = self.front.cursor.take().or_else(|| self.back.cursor.take());
+        if let Some(cursor) = left.filter(|_| !self.failed) {
+            self.view.idle.put(cursor);
         }
     }
 }

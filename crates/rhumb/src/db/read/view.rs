@@ -2,6 +2,7 @@
 
 use super::above::AboveFilter;
 use crate::compaction::{runs_above_tier, tier_of};
+use crate::cursor::IdleCursors;
 use crate::entry::operations::Op;
 use crate::entry::{Sequence, hash_key};
 use crate::memtable::Memtable;
@@ -25,6 +26,8 @@ pub(in crate::db) struct View {
     /// and the filter that is made to take its place. Writers add to both. Both are replaced under the lock of writers, or
     /// together with the active memtable.
     next_above: Option<Arc<AboveFilter>>,
+    /// What iterators over this view left behind.
+    pub(in crate::db) idle: IdleCursors,
 }
 
 impl View {
@@ -37,6 +40,7 @@ impl View {
             levels,
             above: None,
             next_above: None,
+            idle: IdleCursors::default(),
         }
     }
 

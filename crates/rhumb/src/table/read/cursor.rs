@@ -66,10 +66,16 @@ impl TableCursor {
     /// Leaves the table for another one, as a cursor that was made for that. Keeps the memory of the key, so that a walk from
     /// table to table asks for none.
     pub fn go_over(&mut self, table: &Arc<TableReader>) {
+        self.rest();
+        self.slice = None;
+        self.table = Arc::clone(table);
+    }
+
+    /// Leaves the current entry and all that was read or counted on the way, and keeps the memory of the key for the next seek.
+    pub fn rest(&mut self) {
         self.leave();
         self.source = BlockSource::new(self.source.fill_cache);
-        (self.slice, self.walk) = (None, None);
-        self.table = Arc::clone(table);
+        self.walk = None;
     }
 
     /// The number of the block of the current entry.

@@ -1,4 +1,5 @@
-//! A get that finds its blocks in memory allocates nothing, whether or not the key exists.
+//! A get that finds its blocks in memory allocates nothing, whether or not the key exists, and a scan only a copy of the key
+//! that it seeks.
 
 #![allow(clippy::unwrap_used)]
 
@@ -73,6 +74,38 @@ fn check(options: Options) {
         "allocations for reading blocks are not counted"
     );
     assert_eq!((read(0), read(0)), (0, 0));
+}
+
+/// The second of two iterators goes on with the cursor of the first one.
+#[test]
+fn a_warm_scan_makes_no_cursor() {
+    let db = Db::open("store", Options::in_memory()).unwrap();
+    let store = |numbers: &mut dyn Iterator<Item = u64>| {
+        for number in numbers {
+            db.put(key(number), [number as u8; 100]).unwrap();
+        }
+    };
+    store(&mut (0..KEYS));
+    db.compact_range(None, None).unwrap();
+    store(&mut (0..KEYS).step_by(7));
+    db.flush().unwrap();
+    store(&mut (0..KEYS).step_by(91));
+    db.settle();
+    let scan = || {
+        let before = allocations();
+        for number in (0..1_000).map(|i| i * 7_919 % (KEYS - 10)) {
+            let mut entries = db.iter().unwrap();
+            entries.seek(key(number));
+            for number in number..number + 10 {
+                assert!(entries.advance().unwrap());
+                assert_eq!(entries.key(), key(number));
+                assert_eq!(entries.value(), [number as u8; 100]);
+            }
+        }
+        allocations() - before
+    };
+    assert!(scan() > 1_000, "allocations are not counted");
+    assert_eq!((scan(), scan()), (1_000, 1_000));
 }
 
 /// Values that lie apart from their keys stay in frames of the block cache, where there is room.
