@@ -64,16 +64,18 @@ pub(super) fn survivors<'a>(
             dropped = 0;
         }
         unchecked += 1;
-        if let Some(reach) = fates.reach(kind)
-            && let Some(mut plain) = cursor.lend(reach)
-        {
-            loop {
-                unchecked += fates.pass_plain(&mut plain, &mut emit)?;
-                if !cursor.extend(&mut plain, reach.limits) {
-                    break;
+        if let Some(reach) = fates.reach(kind) {
+            let mut lent = None;
+            cursor.lend(reach, &mut lent);
+            if let Some(mut plain) = lent {
+                loop {
+                    unchecked += fates.pass_plain(&mut plain, &mut emit)?;
+                    if !cursor.extend(&mut plain, reach.limits) {
+                        break;
+                    }
                 }
+                cursor.take_back(plain, &fates.key);
             }
-            cursor.take_back(plain, &fates.key);
         }
         if unchecked >= ENTRIES_A_CHECK {
             unchecked = 0;

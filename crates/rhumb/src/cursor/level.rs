@@ -93,8 +93,10 @@ impl LevelCursor {
     }
 
     /// As [`TableCursor::lend`].
-    pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
-        self.cursor.as_mut()?.lend(reach)
+    pub fn lend(&mut self, reach: Reach<'_>, lent: &mut Option<PlainEntries>) {
+        if let Some(cursor) = &mut self.cursor {
+            cursor.lend(reach, lent);
+        }
     }
 
     /// As [`TableCursor::take_back`].

@@ -28,9 +28,8 @@ pub(crate) trait Lends: Cursor {
     /// Lends entries of the block of the current entry, if it is worth it; see
     /// [`TableCursor::lend`](crate::table::TableCursor::lend). The cursor must move in their direction. They have to be given
     /// back, or the cursor to be positioned anew, before anything else.
-    fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
-        let _ = reach;
-        None
+    fn lend(&mut self, reach: Reach<'_>, lent: &mut Option<PlainEntries>) {
+        let _ = (reach, lent);
     }
 
     /// Lends more behind the end of what was lent, if the same limits allow it; returns whether there may be any.

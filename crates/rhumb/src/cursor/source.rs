@@ -50,11 +50,11 @@ impl Source {
     }
 
     /// As [`TableCursor::lend`].
-    pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
+    pub fn lend(&mut self, reach: Reach<'_>, lent: &mut Option<PlainEntries>) {
         match self {
-            Source::Memtable(_) => None,
-            Source::Table(cursor) => cursor.lend(reach),
-            Source::Level(cursor) => cursor.lend(reach),
+            Source::Memtable(_) => {}
+            Source::Table(cursor) => cursor.lend(reach, lent),
+            Source::Level(cursor) => cursor.lend(reach, lent),
         }
     }
 

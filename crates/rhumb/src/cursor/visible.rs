@@ -265,12 +265,13 @@ impl VisibleCursor {
     /// the next range delete.
     fn enter_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) {
         if let Some(limits) = self.coverage.limits(direction, bound) {
-            self.plain = self.versions.lend(Reach {
+            let reach = Reach {
                 direction,
                 limits,
                 visible: self.visible,
                 with_values: self.with_values,
-            });
+            };
+            self.versions.lend(reach, &mut self.plain);
         }
     }
 

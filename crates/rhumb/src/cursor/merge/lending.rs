@@ -9,27 +9,33 @@ use crate::table::{EvenRun, Limits, PlainEntries, Reach};
 impl Lends for MergeCursor<Source> {
     /// Entries of the block of the current entry, as far as they come before the current entries of all other children. Where
     /// children take turns there are few, so none are asked for each time. The merge sets the last limit itself.
-    fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
-        if reach.direction != self.direction || !self.current()?.lends() {
-            return None;
+    fn lend(&mut self, reach: Reach<'_>, lent: &mut Option<PlainEntries>) {
+        let is_due = reach.direction == self.direction
+            && self.current().is_some_and(Source::lends)
+            && self.lending.is_due();
+        if !is_due {
+            return;
         }
-        if !self.lending.is_due() {
-            return None;
-        }
-        let &first = self.order.first()?;
-        let lent = match self.order.get(1) {
-            None => self.children.get_mut(first)?.cursor.lend(reach),
-            Some(&second) => {
-                let [first, second] = self.children.get_disjoint_mut([first, second]).ok()?;
-                let limits = with_last(reach.limits, second.cursor.here()?.key);
-                first.cursor.lend(Reach { limits, ..reach })
+        match *self.order {
+            [first] => {
+                if let Some(first) = self.children.get_mut(first) {
+                    first.cursor.lend(reach, lent);
+                }
             }
-        };
+            [first, second, ..] => {
+                if let Ok([first, second]) = self.children.get_disjoint_mut([first, second])
+                    && let Some(next) = second.cursor.here()
+                {
+                    let limits = with_last(reach.limits, next.key);
+                    first.cursor.lend(Reach { limits, ..reach }, lent);
+                }
+            }
+            [] => {}
+        }
         match lent {
             None => self.lending.fail(),
             Some(_) => self.lending.succeed(),
         }
-        lent
     }
 
     fn extend(&self, plain: &mut PlainEntries, limits: Limits<'_>) -> bool {

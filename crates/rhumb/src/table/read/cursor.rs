@@ -90,11 +90,18 @@ impl TableCursor {
 
     /// Moves to `slot` of `block`.
     pub(super) fn stand(&mut self, block: LoadedBlock, slot: usize) {
+        self.here = Some(block);
+        self.stand_at(slot);
+    }
+
+    /// Moves to a slot of the block, whose entries were not visited yet.
+    fn stand_at(&mut self, slot: usize) {
         #[cfg(test)]
         count_visit();
-        block.view().key_into(slot, &mut self.key);
+        if let Some(block) = &self.here {
+            block.view().key_into(slot, &mut self.key);
+        }
         self.walk = None;
-        self.here = Some(block);
         self.note(slot);
     }
 
@@ -175,7 +182,9 @@ impl TableCursor {
         self.table.largest_sequence <= sequence
     }
 
-    fn find(&mut self, key: &[u8], sequence: Sequence) -> Result<Option<(LoadedBlock, usize)>> {
+    /// Goes to the block of the first entry at or after `(key, sequence)`, and returns its slot. Leaves the table if there is
+    /// none.
+    fn find(&mut self, key: &[u8], sequence: Sequence) -> Result<Option<usize>> {
         self.leave();
         self.source.stop_forward();
         self.source.trace.tables_probed += 1;
@@ -186,6 +195,7 @@ impl TableCursor {
             self.slice.as_ref().map(Slice::as_ref),
             &mut numbers,
             &mut self.source,
+            &mut self.here,
         )
     }
 }
@@ -231,18 +241,19 @@ impl Cursor for TableCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        if let Some((block, slot)) = self.find(key, sequence)? {
-            self.stand(block, slot);
+        if let Some(slot) = self.find(key, sequence)? {
+            self.stand_at(slot);
         }
         Ok(())
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        match self.find(key, MAX_SEQUENCE)? {
+        let found = self.find(key, MAX_SEQUENCE)?;
+        match found.zip(self.block()) {
             None => self.seek_last(),
-            Some((block, 0)) => self.enter_last_before(block.number),
-            Some((block, slot)) => {
-                self.stand(block, slot - 1);
+            Some((0, block)) => self.enter_last_before(block),
+            Some((slot, _)) => {
+                self.stand_at(slot - 1);
                 Ok(())
             }
         }

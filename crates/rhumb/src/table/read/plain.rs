@@ -306,24 +306,33 @@ impl TableCursor {
     /// Lends entries of the current block: forwards those behind the current one, which is a put, as far as their keys are
     /// below all limits; backwards the current one, the oldest version of its key, and those before it, as far as their
     /// keys are above all limits. There may be more than these, [further on](PlainEntries::extend). Until they are [given
-    /// back](TableCursor::take_back), or the cursor seeks, the cursor is invalid.
-    pub fn lend(&mut self, reach: Reach<'_>) -> Option<PlainEntries> {
-        let view = self.here.as_ref()?.view();
-        let behind = self.slot + 1;
-        let (end, goes_on) = stretch(&view, behind, reach)?;
+    /// back](TableCursor::take_back), or the cursor seeks, the cursor is invalid. Puts them into a place that is empty, and
+    /// stays so if there are too few.
+    pub fn lend(&mut self, reach: Reach<'_>, lent: &mut Option<PlainEntries>) {
+        let Some(block) = &self.here else {
+            return;
+        };
+        let (view, behind) = (block.view(), self.slot + 1);
+        let Some((end, goes_on)) = stretch(&view, behind, reach) else {
+            return;
+        };
         let slot = match reach.direction {
             Direction::Forward => self.slot,
             Direction::Backward => behind,
         };
         let all_plain = view.are_all_puts(reach.visible);
         if reach.direction == Direction::Forward && view.count() - self.slot <= NEAR_END {
-            (self.table).prefetch_start(self.here.as_ref()?.number + 1);
+            (self.table).prefetch_start(block.number + 1);
         }
-        let plain = PlainEntries {
+        let strides = view.strides();
+        let Some(block) = self.here.take() else {
+            return;
+        };
+        let plain = lent.insert(PlainEntries {
             direction: reach.direction,
             slot,
             lent_at: slot,
-            strides: view.strides(),
+            strides,
             fetches_values: reach.with_values && reach.direction == Direction::Forward,
             walk: self.walk.take(),
             known: if all_plain { end } else { behind },
@@ -333,10 +342,9 @@ impl TableCursor {
             visible: reach.visible,
             pins: std::mem::take(&mut self.pins),
             shortest_pinned: usize::MAX,
-            block: self.here.take()?,
-        };
+            block,
+        });
         plain.prefetch_first();
-        Some(plain)
     }
 
     /// Takes back what it has lent, and moves to where that was left: forwards to the entry shown last, at `key`; backwards

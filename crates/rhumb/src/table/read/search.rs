@@ -117,7 +117,8 @@ impl TableReader {
         self.prefetch_block(expected.probe(), expected.slot.unwrap_or(0));
     }
 
-    /// The first entry at or after `(key, sequence)`: its block and slot; `None` if there is none.
+    /// The slot of the first entry at or after `(key, sequence)`, and puts its block `into` a place that is empty and stays so if
+    /// there is none.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
@@ -129,13 +130,13 @@ impl TableReader {
         slice: Option<SliceRef<'_>>,
         numbers: &mut NumberCache,
         source: &mut BlockSource,
-    ) -> Result<Option<(LoadedBlock, usize)>> {
+        into: &mut Option<LoadedBlock>,
+    ) -> Result<Option<usize>> {
         let expected = self.expected_blocks(key, slice, numbers)?;
         self.prefetch_expected(&expected);
         source.trace.count_window(expected.ranks);
-        let mut block = None;
-        let found = self.lower_bound_at::<false>(&expected, key, sequence, source, &mut block)?;
-        Ok(block.zip(found.map(|found| found.slot)))
+        let found = self.lower_bound_at::<false>(&expected, key, sequence, source, into)?;
+        Ok(found.map(|found| found.slot))
     }
 
     /// As [`TableReader::lower_bound`], given where the index expects the key, and where to leave the block, which is large to

@@ -194,8 +194,10 @@ impl TableReader {
                 block.view().count() as u64
             }
             _ => {
-                let found = self.lower_bound(key, MAX_SEQUENCE, None, &mut numbers, source)?;
-                found.map_or(0, |(_, slot)| slot as u64)
+                let (sequence, mut block) = (MAX_SEQUENCE, None);
+                let found =
+                    self.lower_bound(key, sequence, None, &mut numbers, source, &mut block)?;
+                found.map_or(0, |slot| slot as u64)
             }
         })
     }
@@ -254,8 +256,9 @@ impl TableReader {
     pub(crate) fn hold_block(&self, key: &[u8]) -> Result<Option<(u64, HeldBlock)>> {
         let mut numbers = NumberCache::default();
         let mut source = BlockSource::new(true);
-        let found = self.lower_bound(key, MAX_SEQUENCE, None, &mut numbers, &mut source)?;
-        Ok(found.map(|(block, _)| (block.number, HeldBlock(block))))
+        let (sequence, mut block) = (MAX_SEQUENCE, None);
+        self.lower_bound(key, sequence, None, &mut numbers, &mut source, &mut block)?;
+        Ok(block.map(|block| (block.number, HeldBlock(block))))
     }
 
     /// Loads a block and returns its size.
