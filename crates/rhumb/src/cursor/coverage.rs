@@ -53,6 +53,12 @@ impl Coverage {
         self.from.clear();
     }
 
+    /// Whether there are no range deletes at all.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.memtables.is_empty() && self.runs.is_empty()
+    }
+
     /// The sequence of the newest visible range delete over `key`: it deletes all older versions. 0
     /// if there is none.
     ///
@@ -60,7 +66,7 @@ impl Coverage {
     /// If a table that may delete the key cannot be opened.
     #[inline]
     pub fn over(&mut self, key: &[u8]) -> Result<Sequence> {
-        if self.memtables.is_empty() && self.runs.is_empty() {
+        if self.is_empty() {
             return Ok(0);
         }
         let known = self.from.as_slice() <= key && self.to.as_deref().is_none_or(|to| key < to);
@@ -81,7 +87,7 @@ impl Coverage {
             Bound::Included(key) | Bound::Excluded(key) => Some(key),
             Bound::Unbounded => None,
         };
-        if self.memtables.is_empty() && self.runs.is_empty() {
+        if self.is_empty() {
             return Some([bound, None, None]);
         }
         let free_until = match direction {

@@ -257,8 +257,28 @@ impl VisibleCursor {
             return Ok(true);
         }
         self.leave_plain();
-        self.skip_key_forward()?;
-        self.show_forward(to)
+        self.versions.next()?;
+        match self.versions.here() {
+            None => Ok(false),
+            // Most entries are the newest and visible version of another key, and nothing deletes it.
+            Some(here)
+                if self.coverage.is_empty()
+                    && here.sequence <= self.visible
+                    && here.kind.has_value()
+                    && !is_behind(here.key, to)
+                    && !is_same(here.key, &self.key) =>
+            {
+                self.kind = here.kind;
+                set_key(&mut self.key, here.key);
+                Ok(true)
+            }
+            Some(here) => {
+                if is_same(here.key, &self.key) {
+                    self.skip_key_forward()?;
+                }
+                self.show_forward(to)
+            }
+        }
     }
 
     /// Goes on with the plain entries of the current block, as far as they come before a bound, all entries of other runs, and
