@@ -30,10 +30,9 @@ const MOST_UNASKED: u32 = 16;
 /// log was replayed into a memtable although its tables had been written), only the newest child's
 /// entry is returned. After an error the cursor is invalid until the next seek.
 pub(crate) struct MergeCursor<C> {
-    children: Vec<Child<C>>,
-    /// The indexes of the valid children, sorted by their current entries: this cursor stands on
-    /// the entry of the first.
-    order: Vec<usize>,
+    children: Vec<C>,
+    /// The valid children, sorted by their current entries: this cursor stands on the entry of the first.
+    order: Vec<Head>,
     /// The direction in which the children other than the first have moved to their next entries.
     direction: Direction,
     /// When a child is asked to lend entries again, after one had too few.
@@ -42,67 +41,51 @@ pub(crate) struct MergeCursor<C> {
     columns: Backoff,
 }
 
-struct Child<C> {
-    cursor: C,
-    // Of the cursor's current entry: most comparisons need only these.
+/// A valid child, and the first bytes of the key of its current entry: most comparisons need only these.
+#[derive(Clone, Copy)]
+struct Head {
     abbreviation: u64,
-    sequence: Sequence,
+    number: usize,
 }
 
-impl<C: Cursor> Child<C> {
-    /// Notes the abbreviation and sequence of the cursor's current entry; returns whether it has
-    /// one.
-    fn note(&mut self) -> bool {
-        let Some(here) = self.cursor.here() else {
-            return false;
-        };
-        self.abbreviation = first_eight(here.key);
-        self.sequence = here.sequence;
-        true
-    }
-
+impl Head {
+    /// The child with this number; `None` if it is not valid.
     #[inline]
-    fn compare(&self, other: &Self) -> Ordering {
-        match self.abbreviation.cmp(&other.abbreviation) {
-            Ordering::Equal => self.compare_in_full(other),
-            order => order,
-        }
+    fn of<C: Cursor>(number: usize, child: &C) -> Option<Head> {
+        let abbreviation = first_eight(child.here()?.key);
+        Some(Head {
+            abbreviation,
+            number,
+        })
     }
+}
 
-    /// As [`Child::compare`] for equal abbreviations.
-    #[inline(never)]
-    fn compare_in_full(&self, other: &Self) -> Ordering {
-        (self.cursor.key().cmp(other.cursor.key())).then_with(|| other.sequence.cmp(&self.sequence))
+/// Moves a child by one entry.
+#[inline]
+fn step<C: Cursor>(child: &mut C, direction: Direction) -> Result<()> {
+    match direction {
+        Direction::Forward => child.next(),
+        Direction::Backward => child.prev(),
     }
+}
 
-    /// Whether `other` stands on an entry of the same key and sequence.
-    fn is_alike(&self, other: &Self) -> bool {
-        self.sequence == other.sequence
-            && self.abbreviation == other.abbreviation
-            && self.cursor.key() == other.cursor.key()
-    }
-
-    #[inline]
-    fn step(&mut self, direction: Direction) -> Result<()> {
-        match direction {
-            Direction::Forward => self.cursor.next(),
-            Direction::Backward => self.cursor.prev(),
-        }
-    }
-
-    /// Goes to the nearest entry after or before the given one, excluding it.
-    fn go_beyond(&mut self, key: &[u8], sequence: Sequence, direction: Direction) -> Result<()> {
-        self.cursor.seek(key, sequence)?;
-        match direction {
-            Direction::Backward if self.cursor.valid() => self.cursor.prev(),
-            Direction::Backward => self.cursor.seek_last(),
-            Direction::Forward => {
-                let here = self.cursor.valid() && self.cursor.sequence() == sequence;
-                if here && self.cursor.key() == key {
-                    return self.cursor.next();
-                }
-                Ok(())
+/// Moves a child to the nearest entry after or before the given one, excluding it.
+fn go_beyond<C: Cursor>(
+    child: &mut C,
+    key: &[u8],
+    sequence: Sequence,
+    direction: Direction,
+) -> Result<()> {
+    child.seek(key, sequence)?;
+    match direction {
+        Direction::Backward if child.valid() => child.prev(),
+        Direction::Backward => child.seek_last(),
+        Direction::Forward => {
+            let here = child.valid() && child.sequence() == sequence;
+            if here && child.key() == key {
+                return child.next();
             }
+            Ok(())
         }
     }
 }
@@ -128,39 +111,46 @@ impl<C: Cursor> MergeCursor<C> {
 
     /// Adds a child, older than those before it; the merge must be positioned anew afterwards.
     pub fn push(&mut self, cursor: C) {
-        self.children.push(Child {
-            cursor,
-            abbreviation: 0,
-            sequence: 0,
-        });
+        self.children.push(cursor);
     }
 
     /// The children, in the order in which they were given.
     pub fn children(&self) -> impl ExactSizeIterator<Item = &C> {
-        self.children.iter().map(|child| &child.cursor)
+        self.children.iter()
     }
 
     /// Lets every child rest by `rest`; the merge must be positioned anew afterwards.
     pub fn rest(&mut self, rest: impl FnMut(&mut C)) {
         self.order.clear();
-        let children = self.children.iter_mut();
-        children.map(|child| &mut child.cursor).for_each(rest);
+        self.children.iter_mut().for_each(rest);
     }
 
     #[inline]
     fn current(&self) -> Option<&C> {
-        let &first = self.order.first()?;
-        self.children.get(first).map(|child| &child.cursor)
+        self.children.get(self.order.first()?.number)
     }
 
     /// Compares two children by their current entries; of equal ones the newer child comes first.
     #[inline]
-    fn compare(&self, one: usize, other: usize) -> Ordering {
-        let by_number = one.cmp(&other);
-        let (Some(one), Some(other)) = (self.children.get(one), self.children.get(other)) else {
+    fn compare(&self, one: Head, other: Head) -> Ordering {
+        let order = one.abbreviation.cmp(&other.abbreviation);
+        match (order, self.direction) {
+            (Ordering::Equal, _) => self.compare_in_full(one.number, other.number),
+            (_, Direction::Forward) => order,
+            (_, Direction::Backward) => order.reverse(),
+        }
+    }
+
+    /// As [`MergeCursor::compare`] for equal abbreviations.
+    #[inline(never)]
+    fn compare_in_full(&self, number: usize, other_number: usize) -> Ordering {
+        let by_number = number.cmp(&other_number);
+        let (Some(one), Some(other)) = (self.children.get(number), self.children.get(other_number))
+        else {
             return by_number;
         };
-        let order = one.compare(other);
+        let newer_first = || other.sequence().cmp(&one.sequence());
+        let order = one.key().cmp(other.key()).then_with(newer_first);
         match self.direction {
             Direction::Forward => order.then(by_number),
             Direction::Backward => order.reverse().then(by_number),
@@ -172,7 +162,7 @@ impl<C: Cursor> MergeCursor<C> {
     fn place(
         &mut self,
         direction: Direction,
-        mut go: impl FnMut(usize, &mut Child<C>) -> Result<()>,
+        mut go: impl FnMut(usize, &mut C) -> Result<()>,
     ) -> Result<()> {
         self.direction = direction;
         self.lending.succeed();
@@ -180,16 +170,14 @@ impl<C: Cursor> MergeCursor<C> {
         let mut order = std::mem::take(&mut self.order);
         for (number, child) in self.children.iter_mut().enumerate() {
             go(number, child)?;
-            if child.note() {
-                order.push(number);
-            }
+            order.extend(Head::of(number, child));
         }
         self.sort(order);
         Ok(())
     }
 
-    /// Takes the valid children, whose entries are noted, as the order, and sorts them.
-    fn sort(&mut self, mut order: Vec<usize>) {
+    /// Takes the valid children as the order, and sorts them.
+    fn sort(&mut self, mut order: Vec<Head>) {
         order.sort_unstable_by(|&one, &other| self.compare(one, other));
         self.order = order;
     }
@@ -200,13 +188,13 @@ impl<C: Cursor> MergeCursor<C> {
             return self.seek(key, sequence);
         }
         self.place(Direction::Forward, |_, child| {
-            let here = child.cursor.here();
+            let here = child.here();
             let is_before = |here: Here<'_>| {
                 let order = here.key.cmp(key);
                 order.then_with(|| sequence.cmp(&here.sequence)).is_lt()
             };
             match here.is_some_and(is_before) {
-                true => child.cursor.seek(key, sequence),
+                true => child.seek(key, sequence),
                 false => Ok(()),
             }
         })
@@ -218,10 +206,10 @@ impl<C: Cursor> MergeCursor<C> {
             return Ok(());
         };
         if direction != self.direction {
-            return self.turn(first, direction);
+            return self.turn(first.number, direction);
         }
         if self.order.len() == 1 {
-            return self.step_alone(first, direction);
+            return self.step_alone(first.number, direction);
         }
         while self.is_repeated() {
             self.advance(1)?;
@@ -229,16 +217,16 @@ impl<C: Cursor> MergeCursor<C> {
         self.advance(0)
     }
 
-    /// Moves one entry with the only child that is left. Its abbreviation and sequence are not
-    /// noted: there is nothing to compare them with, and other children return only when all are
+    /// Moves one entry with the only child that is left. Its abbreviation is not
+    /// noted: there is nothing to compare it with, and other children return only when all are
     /// positioned anew.
     #[inline]
     fn step_alone(&mut self, number: usize, direction: Direction) -> Result<()> {
         let Some(child) = self.children.get_mut(number) else {
             return Ok(());
         };
-        let stepped = child.step(direction);
-        if stepped.is_err() || child.cursor.here().is_none() {
+        let stepped = step(child, direction);
+        if stepped.is_err() || child.here().is_none() {
             self.order.clear();
         }
         stepped
@@ -247,13 +235,13 @@ impl<C: Cursor> MergeCursor<C> {
     /// Changes direction at the current entry, which is that of child `first`, and moves one entry.
     fn turn(&mut self, first: usize, direction: Direction) -> Result<()> {
         let current = self.children.get(first);
-        let Some(here) = current.and_then(|child| child.cursor.here()) else {
+        let Some(here) = current.and_then(|child| child.here()) else {
             return Ok(());
         };
         let (key, sequence) = (here.key.to_vec(), here.sequence);
         self.place(direction, |number, child| match number == first {
-            true => child.step(direction),
-            false => child.go_beyond(&key, sequence, direction),
+            true => step(child, direction),
+            false => go_beyond(child, &key, sequence, direction),
         })
     }
 
@@ -262,53 +250,67 @@ impl<C: Cursor> MergeCursor<C> {
         let [first, second, ..] = *self.order.as_slice() else {
             return false;
         };
-        match (self.children.get(first), self.children.get(second)) {
-            (Some(first), Some(second)) => first.is_alike(second),
-            _ => false,
-        }
+        first.abbreviation == second.abbreviation
+            && match (
+                self.children.get(first.number),
+                self.children.get(second.number),
+            ) {
+                (Some(one), Some(other)) => {
+                    one.sequence() == other.sequence() && one.key() == other.key()
+                }
+                _ => false,
+            }
     }
 
     /// Moves the child at an index of the order by one entry, and then to its new index.
     fn advance(&mut self, place: usize) -> Result<()> {
-        let Some(&number) = self.order.get(place) else {
+        let Some(&Head { number, .. }) = self.order.get(place) else {
             return Ok(());
         };
         let direction = self.direction;
         let Some(child) = self.children.get_mut(number) else {
             return Ok(());
         };
-        if let Err(error) = child.step(direction) {
+        if let Err(error) = step(child, direction) {
             self.order.clear();
             return Err(error);
         }
-        if !child.note() {
-            self.order.remove(place);
-            return Ok(());
+        match Head::of(number, child) {
+            Some(child) => self.resettle(place, child),
+            None => _ = self.order.remove(place),
         }
-        self.resettle(place, number);
         Ok(())
     }
 
     /// Moves the child at an index of the order, whose entry has changed, behind those that come before
     /// it.
     #[inline]
-    fn resettle(&mut self, mut place: usize, number: usize) {
+    fn resettle(&mut self, mut place: usize, child: Head) {
         let mut near = NEAR;
         // A child often has many entries in a row, and most merges have few children.
         while let Some(&other) = self.order.get(place + 1) {
-            if near == 0 || self.compare(other, number) != Ordering::Less {
+            if near == 0 || self.compare(other, child) != Ordering::Less {
                 break;
             }
-            self.order.swap(place, place + 1);
+            self.put(place, other);
             (place, near) = (place + 1, near - 1);
         }
         if near == 0 {
             let behind = self.order.get(place + 1..).unwrap_or_default();
             let passed =
-                behind.partition_point(|&other| self.compare(other, number) == Ordering::Less);
+                behind.partition_point(|&other| self.compare(other, child) == Ordering::Less);
             if let Some(moved) = self.order.get_mut(place..=place + passed) {
                 moved.rotate_left(1);
+                place += passed;
             }
+        }
+        self.put(place, child);
+    }
+
+    #[inline]
+    fn put(&mut self, place: usize, child: Head) {
+        if let Some(at) = self.order.get_mut(place) {
+            *at = child;
         }
     }
 }
@@ -322,8 +324,8 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
     #[inline]
     fn value(&mut self) -> Pinned {
         let first = self.order.first();
-        let child = first.and_then(|&first| self.children.get_mut(first));
-        child.map_or_else(Pinned::empty, |child| child.cursor.value())
+        let child = first.and_then(|first| self.children.get_mut(first.number));
+        child.map_or_else(Pinned::empty, Cursor::value)
     }
 
     #[inline]
@@ -332,23 +334,19 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
     }
 
     fn seek_first(&mut self) -> Result<()> {
-        self.place(Direction::Forward, |_, child| child.cursor.seek_first())
+        self.place(Direction::Forward, |_, child| child.seek_first())
     }
 
     fn seek_last(&mut self) -> Result<()> {
-        self.place(Direction::Backward, |_, child| child.cursor.seek_last())
+        self.place(Direction::Backward, |_, child| child.seek_last())
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        self.place(Direction::Forward, |_, child| {
-            child.cursor.seek(key, sequence)
-        })
+        self.place(Direction::Forward, |_, child| child.seek(key, sequence))
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        self.place(Direction::Backward, |_, child| {
-            child.cursor.seek_before(key)
-        })
+        self.place(Direction::Backward, |_, child| child.seek_before(key))
     }
 
     #[inline]
@@ -369,7 +367,7 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
             self.step(Direction::Forward)?;
         }
         self.place(Direction::Forward, |_, child| {
-            child.cursor.skip_older(to, sequence)
+            child.skip_older(to, sequence)
         })
     }
 
@@ -382,7 +380,7 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
             self.step(Direction::Backward)?;
         }
         self.place(Direction::Backward, |_, child| {
-            child.cursor.skip_older_back(from, sequence)
+            child.skip_older_back(from, sequence)
         })
     }
 }

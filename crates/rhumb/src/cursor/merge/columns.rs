@@ -3,7 +3,7 @@
 
 use rhumb_index::search::{common_prefix, first_eight};
 
-use super::MergeCursor;
+use super::{Head, MergeCursor};
 use crate::cursor::Source;
 use crate::entry::{Cursor, Direction};
 use crate::error::Result;
@@ -106,9 +106,9 @@ impl MergeCursor<Source> {
     /// What the valid children lend; `None`, and they keep it, if one lends nothing.
     pub(super) fn lend_runs(&mut self) -> Option<Runs> {
         let mut runs = Vec::with_capacity(self.order.len());
-        for &number in &self.order {
+        for &Head { number, .. } in &self.order {
             let child = self.children.get_mut(number);
-            match child.and_then(|child| child.cursor.lend_run()) {
+            match child.and_then(Source::lend_run) {
                 Some(run) => runs.push((number, run)),
                 None => {
                     self.give_back(runs);
@@ -126,7 +126,7 @@ impl MergeCursor<Source> {
     fn give_back(&mut self, runs: Vec<(usize, EvenRun)>) {
         for (number, run) in runs {
             if let Some(child) = self.children.get_mut(number) {
-                child.cursor.take_back_run(run);
+                child.take_back_run(run);
             }
         }
     }
@@ -135,10 +135,10 @@ impl MergeCursor<Source> {
     pub(super) fn take_back_runs(&mut self, runs: Runs) {
         self.give_back(runs.runs);
         let mut order = std::mem::take(&mut self.order);
-        order.retain(|&number| {
-            self.children
-                .get_mut(number)
-                .is_some_and(super::Child::note)
+        order.retain_mut(|child| {
+            let now = self.children.get(child.number);
+            let now = now.and_then(|now| Head::of(child.number, now));
+            now.map(|now| *child = now).is_some()
         });
         self.sort(order);
     }
@@ -185,12 +185,12 @@ impl MergeCursor<Source> {
         let Some(child) = self.children.get_mut(number) else {
             return Ok(false);
         };
-        child.cursor.take_back_run(run);
-        child.cursor.next()?;
-        if child.cursor.here().is_none() {
+        child.take_back_run(run);
+        child.next()?;
+        if child.here().is_none() {
             return Ok(!runs.runs.is_empty());
         }
-        let lent = child.cursor.lend_run();
+        let lent = child.lend_run();
         let goes_on = lent.is_some();
         runs.runs.extend(lent.map(|run| (number, run)));
         Ok(goes_on)

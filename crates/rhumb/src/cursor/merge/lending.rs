@@ -1,6 +1,6 @@
 //! Entries of one source that are passed without being merged, and sources that are merged by columns.
 
-use super::MergeCursor;
+use super::{Head, MergeCursor};
 use crate::cursor::{Lends, Source};
 use crate::entry::Cursor;
 use crate::error::Result;
@@ -18,16 +18,17 @@ impl Lends for MergeCursor<Source> {
         }
         match *self.order {
             [first] => {
-                if let Some(first) = self.children.get_mut(first) {
-                    first.cursor.lend(reach, lent);
+                if let Some(first) = self.children.get_mut(first.number) {
+                    first.lend(reach, lent);
                 }
             }
             [first, second, ..] => {
-                if let Ok([first, second]) = self.children.get_disjoint_mut([first, second])
-                    && let Some(next) = second.cursor.here()
+                let numbers = [first.number, second.number];
+                if let Ok([first, second]) = self.children.get_disjoint_mut(numbers)
+                    && let Some(next) = second.here()
                 {
                     let limits = with_last(reach.limits, next.key);
-                    first.cursor.lend(Reach { limits, ..reach }, lent);
+                    first.lend(Reach { limits, ..reach }, lent);
                 }
             }
             [] => {}
@@ -39,29 +40,27 @@ impl Lends for MergeCursor<Source> {
     }
 
     fn extend(&self, plain: &mut PlainEntries, limits: Limits<'_>) -> bool {
-        let Some(&second) = self.order.get(1) else {
+        let Some(second) = self.order.get(1) else {
             return plain.extend(limits);
         };
-        let next = self
-            .children
-            .get(second)
-            .and_then(|child| child.cursor.here());
+        let next = self.children.get(second.number).and_then(Cursor::here);
         next.is_some_and(|next| plain.extend(with_last(limits, next.key)))
     }
 
     fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
-        let Some(&first) = self.order.first() else {
+        let Some(&Head { number, .. }) = self.order.first() else {
             return;
         };
         if !plain.has_moved() {
             self.lending.fail();
         }
-        if let Some(child) = self.children.get_mut(first) {
-            child.cursor.take_back(plain, key);
-            child.note();
+        if let Some(child) = self.children.get_mut(number) {
+            child.take_back(plain, key);
+            // Backwards it is one entry further, which other children may have reached before.
+            if let Some(child) = Head::of(number, child) {
+                self.resettle(0, child);
+            }
         }
-        // Backwards it is one entry further, which other children may have reached before.
-        self.resettle(0, first);
     }
 
     fn pass_columns(

@@ -177,9 +177,9 @@ fn errors_of_children_come_out() {
     let mut cursor = MergeCursor::new(lists);
     for fail_at in 1.. {
         for child in &mut cursor.children {
-            child.cursor.calls_left = usize::MAX;
+            child.calls_left = usize::MAX;
         }
-        cursor.children[1].cursor.calls_left = fail_at;
+        cursor.children[1].calls_left = fail_at;
         let mut steps = vec![Direction::Forward; 5];
         steps.extend([Direction::Backward, Direction::Forward, Direction::Backward]);
         let mut result = cursor.seek_first();
@@ -191,7 +191,7 @@ fn errors_of_children_come_out() {
             break;
         }
         assert!(!cursor.valid());
-        cursor.children[1].cursor.calls_left = usize::MAX;
+        cursor.children[1].calls_left = usize::MAX;
         cursor.seek_first().unwrap();
         assert_at(&mut cursor, all.first_key_value());
     }
@@ -220,11 +220,11 @@ fn a_seek_on_leaves_alone_what_is_there_already() {
         }
         let behind: Vec<bool> = cursor.children().map(|c| !before(c)).collect();
         for child in &mut cursor.children {
-            child.cursor.calls_left = 1_000;
+            child.calls_left = 1_000;
         }
         cursor.seek_on(&place.0, place.1).unwrap();
         for (child, behind) in cursor.children.iter().zip(behind) {
-            let calls = 1_000 - child.cursor.calls_left;
+            let calls = 1_000 - child.calls_left;
             assert_eq!(calls, usize::from(!behind));
             (sought, left) = (sought + calls, left + usize::from(behind));
         }
