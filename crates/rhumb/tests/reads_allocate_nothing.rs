@@ -106,6 +106,11 @@ fn a_warm_scan_makes_no_cursor() {
     };
     assert!(scan() > 1_000, "allocations are not counted");
     assert_eq!((scan(), scan()), (1_000, 1_000));
+    // One that needs no table neither takes that cursor nor leaves its own.
+    let mut behind_all = db.range(key(KEYS)..).unwrap();
+    assert!(!behind_all.advance().unwrap());
+    drop(behind_all);
+    assert_eq!(scan(), 1_000);
 }
 
 /// Values that lie apart from their keys stay in frames of the block cache, where there is room.

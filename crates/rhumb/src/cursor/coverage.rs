@@ -53,6 +53,11 @@ impl Coverage {
         self.from.clear();
     }
 
+    /// Keeps no range deletes of memtables until it [is used again](Coverage::reuse).
+    pub fn rest(&mut self) {
+        self.memtables.clear();
+    }
+
     /// Whether there are no range deletes at all.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -31,13 +31,20 @@ impl IdleCursors {
         Some(with(&mut held))
     }
 
-    /// The cursor that this thread left, or one that shares the place with it.
-    pub fn take(&self) -> Option<Box<ResolvedCursor>> {
-        self.with_place(Option::take).flatten()
+    /// The cursor that this thread left, or one that shares the place with it, if it can be used again.
+    pub fn take_if(
+        &self,
+        reuse: impl FnOnce(&mut ResolvedCursor) -> bool,
+    ) -> Option<Box<ResolvedCursor>> {
+        self.with_place(|place| place.take_if(|cursor| reuse(cursor)))
+            .flatten()
     }
 
-    /// Leaves a cursor for the next iterator.
+    /// Leaves a cursor for the next iterator, if it is over all that the view holds.
     pub fn put(&self, mut cursor: Box<ResolvedCursor>) {
+        if !cursor.has_all_runs() {
+            return;
+        }
         cursor.rest();
         // What was there is freed when the place is free again.
         let before = self.with_place(|place| place.replace(cursor));

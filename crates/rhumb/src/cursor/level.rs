@@ -89,6 +89,8 @@ impl LevelCursor {
         self.left = GetTrace::default();
         if let Some(cursor) = &mut self.cursor {
             cursor.rest();
+            // A model over several tables may have been renewed.
+            cursor.find_by(self.tables.slice(self.at));
         }
     }
 

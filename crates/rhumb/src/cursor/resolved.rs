@@ -64,6 +64,11 @@ impl ResolvedCursor {
         self.cursor.rest();
     }
 
+    /// As [`VisibleCursor::has_all_runs`].
+    pub fn has_all_runs(&self) -> bool {
+        self.cursor.has_all_runs()
+    }
+
     /// As [`VisibleCursor::reuse`], with values.
     pub fn reuse<'a>(
         &mut self,

@@ -100,6 +100,12 @@ impl VisibleCursor {
     pub fn rest(&mut self) {
         (self.plain, self.sought) = (None, None);
         self.versions.rest(Source::rest);
+        self.coverage.rest();
+    }
+
+    /// Whether it is over all that its view holds, so that every other iterator may use it.
+    pub fn has_all_runs(&self) -> bool {
+        self.has_all_runs
     }
 
     /// Makes a cursor that rested into one over the same levels and `memtables` of the same view, as [`VisibleCursor::new`]

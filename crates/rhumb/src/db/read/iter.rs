@@ -400,9 +400,11 @@ impl<'db> Iter<'db> {
     fn cursor(&self) -> Result<Box<ResolvedCursor>> {
         let (memtables, levels) = (self.view.filled_memtables(), &self.view.levels);
         let (from, to) = (as_slice(&self.from), as_slice(&self.to));
-        if let Some(mut idle) = self.view.idle.take()
-            && idle.reuse(memtables.clone(), self.visible, from, to)
-        {
+        let reuse = |idle: &mut ResolvedCursor| {
+            let memtables = memtables.clone();
+            idle.reuse(memtables, self.visible, from, to)
+        };
+        if let Some(mut idle) = self.view.idle.take_if(reuse) {
             if !self.with_values {
                 idle.leave_values();
             }

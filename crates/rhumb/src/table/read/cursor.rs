@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::loaded::LoadedBlock;
 use super::model::{Slice, SliceRef};
+use super::plain::NEAR_END;
 use super::reader::TableReader;
 use super::source::BlockSource;
 use super::trace::{GetTrace, NumberCache};
@@ -153,7 +154,11 @@ impl TableCursor {
         let table = Arc::clone(&self.table);
         for number in block..table.blocks() {
             let block = table.block_going_forward(number, &mut self.source)?;
-            if block.view().count() > 0 {
+            let count = block.view().count();
+            if count <= NEAR_END {
+                table.prefetch_start(number + 1);
+            }
+            if count > 0 {
                 self.stand(block, 0);
                 break;
             }

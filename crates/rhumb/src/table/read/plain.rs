@@ -33,8 +33,8 @@ const AHEAD: usize = 12;
 /// Where keys do not lie in a row, what lies so many bytes behind the start of a value is prefetched.
 const BYTES_AHEAD: usize = 768;
 
-/// If so few entries of a block are left when some are lent, the next one is prefetched as well.
-const NEAR_END: usize = 10;
+/// If so few entries of a block are left when some are lent or it is entered, the next one is prefetched as well.
+pub(super) const NEAR_END: usize = 10;
 
 /// Of one value so many bytes are prefetched at most, and at first so many of all: the processor itself fetches ahead in long ones.
 const MOST_AHEAD: usize = 128;
