@@ -30,14 +30,16 @@ impl Coverage {
         visible: Sequence,
     ) -> Self {
         let runs = runs.filter(|run| run.has_range_deletes());
-        Coverage {
+        let mut coverage = Coverage {
             visible,
-            memtables: memtables.filter_map(|m| m.range_deletes()).collect(),
+            memtables: Vec::new(),
             runs: runs.cloned().collect(),
             sequence: 0,
             from: Vec::new(),
             to: Some(Vec::new()),
-        }
+        };
+        coverage.reuse(memtables, visible);
+        coverage
     }
 
     /// Makes this the range deletes up to another sequence in the same runs and memtables.
@@ -46,8 +48,8 @@ impl Coverage {
         memtables: impl Iterator<Item = &'a Arc<Memtable>>,
         visible: Sequence,
     ) {
+        self.rest();
         self.visible = visible;
-        self.memtables.clear();
         (self.memtables).extend(memtables.filter_map(|m| m.range_deletes()));
         (self.sequence, self.to) = (0, Some(Vec::new()));
         self.from.clear();

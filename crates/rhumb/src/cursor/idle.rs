@@ -47,8 +47,7 @@ impl IdleCursors {
         }
         cursor.rest();
         // What was there is freed when the place is free again.
-        let before = self.with_place(|place| place.replace(cursor));
-        drop(before);
+        drop(self.with_place(|place| place.replace(cursor)));
     }
 }
 

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use super::VisibleCursor;
 use super::ahead::Ahead;
-use crate::entry::{Content, EntryKind, Pointer, Sequence, is_before, is_behind};
+use crate::entry::{Content, EntryKind, Pointer, is_before, is_behind};
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::memtable::Memtable;
 use crate::table::{GetTrace, Rows};
 use crate::version::Levels;
 
@@ -39,23 +38,22 @@ impl ResolvedCursor {
     /// Brings the values of what a cursor over `levels` shows, in the keyspace with this id. Not `with_values`, it reads and
     /// pins none.
     pub fn new(
-        mut cursor: VisibleCursor,
+        cursor: VisibleCursor,
         levels: &Arc<Levels>,
         keyspace: u32,
         with_values: bool,
     ) -> Self {
-        if !with_values {
-            cursor.leave_values();
-        }
-        ResolvedCursor {
+        let mut resolved = ResolvedCursor {
             cursor,
             levels: Arc::clone(levels),
             keyspace,
-            resolves: with_values && !levels.value_files().is_empty(),
+            resolves: false,
             ahead: Ahead::default(),
             stopped: false,
             depth: 1,
-        }
+        };
+        resolved.set_values(with_values);
+        resolved
     }
 
     /// As [`VisibleCursor::rest`].
@@ -69,23 +67,31 @@ impl ResolvedCursor {
         self.cursor.has_all_runs()
     }
 
-    /// As [`VisibleCursor::reuse`], with values.
-    pub fn reuse<'a>(
+    /// Makes a cursor that rested into another one over the same levels, if `reuse` can make its visible keys those of that one;
+    /// see [`VisibleCursor::reuse`]. Returns whether it could.
+    pub fn reuse(
         &mut self,
-        memtables: impl Iterator<Item = &'a Arc<Memtable>> + Clone,
-        visible: Sequence,
-        from: Bound<&[u8]>,
-        to: Bound<&[u8]>,
+        with_values: bool,
+        reuse: impl FnOnce(&mut VisibleCursor) -> bool,
     ) -> bool {
-        self.resolves = !self.levels.value_files().is_empty();
-        self.cursor.reuse(memtables, visible, from, to)
+        let is_reused = reuse(&mut self.cursor);
+        if is_reused {
+            self.set_values(with_values);
+        }
+        is_reused
+    }
+
+    fn set_values(&mut self, with_values: bool) {
+        self.resolves = with_values && !self.levels.value_files().is_empty();
+        if !with_values {
+            self.cursor.leave_values();
+        }
     }
 
     /// Reads and pins no values from now on: moves backwards return empty ones. The next move must be to the first or
     /// last key between some bounds.
     pub fn leave_values(&mut self) {
-        self.cursor.leave_values();
-        self.resolves = false;
+        self.set_values(false);
     }
 
     /// Lets the next step see its bound, if that may be nearer than that of the last step.

@@ -33,9 +33,6 @@ pub(crate) struct VisibleCursor {
     plain: Option<PlainEntries>,
     coverage: Coverage,
     levels: Arc<Levels>,
-    /// How many memtables `versions` has, and whether it has all runs of `levels`.
-    memtables: usize,
-    has_all_runs: bool,
     visible: Sequence,
     /// Whether values are wanted.
     with_values: bool,
@@ -68,8 +65,8 @@ impl VisibleCursor {
     ) -> Result<Self> {
         let runs = levels.all_runs().map(|(_, run)| run);
         let runs = runs.filter(|run| meets(run, from, to));
-        let (filled, all_runs) = (memtables.clone().count(), levels.runs_count());
-        let mut versions = MergeCursor::with_capacity(filled + all_runs);
+        let most = memtables.clone().count() + levels.runs_count();
+        let mut versions = MergeCursor::with_capacity(most);
         for memtable in memtables.clone() {
             versions.push(Source::Memtable(memtable.cursor()));
         }
@@ -79,14 +76,11 @@ impl VisibleCursor {
                 _ => Source::Level(LevelCursor::over_run(run.clone())),
             });
         }
-        let has_all_runs = versions.children().len() == filled + all_runs;
         Ok(VisibleCursor {
             versions,
             plain: None,
             coverage: Coverage::new(memtables, runs, visible),
             levels: levels.clone(),
-            memtables: filled,
-            has_all_runs,
             visible,
             with_values: true,
             kind: EntryKind::Put,
@@ -105,11 +99,17 @@ impl VisibleCursor {
 
     /// Whether it is over all that its view holds, so that every other iterator may use it.
     pub fn has_all_runs(&self) -> bool {
-        self.has_all_runs
+        self.versions.children().len() == self.memtables() + self.levels.runs_count()
     }
 
-    /// Makes a cursor that rested into one over the same levels and `memtables` of the same view, as [`VisibleCursor::new`]
-    /// would. Returns `false` if that has other sources.
+    /// How many memtables it is over.
+    fn memtables(&self) -> usize {
+        let sources = self.versions.children();
+        sources.filter(|source| !source.lends()).count()
+    }
+
+    /// Makes a cursor that rested and has all runs into one over the same levels and `memtables` of the same view, as
+    /// [`VisibleCursor::new`] would. Returns `false` if that has other sources.
     pub fn reuse<'a>(
         &mut self,
         memtables: impl Iterator<Item = &'a Arc<Memtable>> + Clone,
@@ -120,15 +120,13 @@ impl VisibleCursor {
         let is_whole = matches!((from, to), (Bound::Unbounded, Bound::Unbounded));
         let mut runs = self.levels.all_runs();
         // A memtable that has entries keeps them, so as many filled ones of a view are the same ones.
-        if !self.has_all_runs
-            || memtables.clone().count() != self.memtables
-            || !(is_whole || runs.all(|(_, run)| meets(run, from, to)))
-        {
-            return false;
+        let has_its_sources = memtables.clone().count() == self.memtables()
+            && (is_whole || runs.all(|(_, run)| meets(run, from, to)));
+        if has_its_sources {
+            (self.visible, self.with_values) = (visible, true);
+            self.coverage.reuse(memtables, visible);
         }
-        (self.visible, self.with_values) = (visible, true);
-        self.coverage.reuse(memtables, visible);
-        true
+        has_its_sources
     }
 
     /// Reads and pins no values from now on: moves backwards return empty ones.

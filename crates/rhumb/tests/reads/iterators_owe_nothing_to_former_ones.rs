@@ -1,19 +1,11 @@
 //! An iterator goes on with the cursor that another one left behind, and shows what a new one would: whatever was written since,
 //! wherever the other one stopped, and at any snapshot.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use crate::kit::{Random, case_seed, seed, small};
+use crate::snapshots_answer_like_keyspaces::{Model, Pairs, key, pairs, write};
 use rhumb::{Db, Iter, Snapshot};
-
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
-type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
-
-fn key(random: &mut Random) -> Vec<u8> {
-    let length = random.below(3);
-    (0..length).map(|_| b'a' + random.below(6) as u8).collect()
-}
 
 fn bound(random: &mut Random) -> Bound<Vec<u8>> {
     match random.below(4) {
@@ -59,10 +51,8 @@ fn read(db: &Db, snapshot: Option<&Snapshot>, model: &Model, random: &mut Random
     let most = random.below(shown.len() as u64 + 3) as usize;
     match random.below(4) {
         0 => {
-            let pairs = iter.rev().take(most).map(|entry| entry.unwrap());
-            let pairs: Pairs = pairs.map(|(k, v)| (k.to_vec(), v.to_vec())).collect();
             let expected: Pairs = shown.into_iter().rev().take(most).collect();
-            assert_eq!(pairs, expected, "{case}");
+            assert_eq!(pairs(iter.rev().take(most)), expected, "{case}");
         }
         1 => {
             let keys = iter.keys().take(most).map(|key| key.unwrap().to_vec());
@@ -78,9 +68,8 @@ fn read(db: &Db, snapshot: Option<&Snapshot>, model: &Model, random: &mut Random
             }
         }
         _ => {
-            let pairs = iter.take(most).map(|entry| entry.unwrap());
-            let pairs: Vec<_> = pairs.map(|(k, v)| (k.to_vec(), v.to_vec())).collect();
-            assert_eq!(pairs, &shown[..most.min(shown.len())], "{case}");
+            let expected = &shown[..most.min(shown.len())];
+            assert_eq!(pairs(iter.take(most)), expected, "{case}");
         }
     }
 }
@@ -96,19 +85,7 @@ fn each_shows_what_a_new_one_would() {
             let name = format!("RHUMB_SEED={}, case {case}, step {step}", seed());
             let (one, other) = (key(&mut random), key(&mut random));
             match random.below(20) {
-                0..4 => {
-                    let value = step.to_be_bytes().repeat(1 + random.below(20) as usize);
-                    db.put(&one, &value).unwrap();
-                    model.insert(one, value);
-                }
-                4 => {
-                    db.delete(&one).unwrap();
-                    model.remove(&one);
-                }
-                5 => {
-                    db.delete_range(&one[..]..&other[..]).unwrap();
-                    model.retain(|key, _| *key < one || *key >= other);
-                }
+                0..6 => write(&db, &mut model, step, &mut random),
                 6 => db.flush().unwrap(),
                 7 => db.compact_range(Some(&one), Some(&other)).unwrap(),
                 8 => taken.push((db.snapshot(), model.clone())),

@@ -4,18 +4,39 @@
 use std::collections::BTreeMap;
 
 use crate::kit::{Random, case_seed, seed, small};
-use rhumb::{Db, Error, Iter, Options, Snapshot, Value};
+use rhumb::{Db, Error, Key, Options, Snapshot, Value};
 
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(super) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(super) type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
-fn key(random: &mut Random) -> Vec<u8> {
+pub(super) fn key(random: &mut Random) -> Vec<u8> {
     let length = random.below(3);
     (0..length).map(|_| b'a' + random.below(6) as u8).collect()
 }
 
-fn pairs(iter: Iter<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let pairs = iter.map(|entry| entry.unwrap());
+pub(super) fn pairs<'db>(entries: impl Iterator<Item = rhumb::Result<(Key, Value<'db>)>>) -> Pairs {
+    let pairs = entries.map(|entry| entry.unwrap());
     pairs.map(|(k, v)| (k.to_vec(), v.to_vec())).collect()
+}
+
+/// Writes something to a keyspace and its model.
+pub(super) fn write(db: &Db, model: &mut Model, step: u64, random: &mut Random) {
+    let (one, other) = (key(random), key(random));
+    match random.below(8) {
+        0..5 => {
+            let value = step.to_be_bytes().repeat(1 + random.below(20) as usize);
+            db.put(&one, &value).unwrap();
+            model.insert(one, value);
+        }
+        5 | 6 => {
+            db.delete(&one).unwrap();
+            model.remove(&one);
+        }
+        _ => {
+            db.delete_range(&one[..]..&other[..]).unwrap();
+            model.retain(|key, _| *key < one || *key >= other);
+        }
+    }
 }
 
 fn owned(value: Option<Value<'_>>) -> Option<Vec<u8>> {
@@ -82,21 +103,8 @@ fn snapshots_agree_with_copies() {
         let mut model = Model::new();
         let mut taken: Vec<(Snapshot, Model)> = Vec::new();
         for step in 0..120u64 {
-            let (one, other) = (key(&mut random), key(&mut random));
             match random.below(10) {
-                0..5 => {
-                    let value = step.to_be_bytes().repeat(1 + random.below(20) as usize);
-                    db.put(&one, &value).unwrap();
-                    model.insert(one, value);
-                }
-                5 | 6 => {
-                    db.delete(&one).unwrap();
-                    model.remove(&one);
-                }
-                7 => {
-                    db.delete_range(&one[..]..&other[..]).unwrap();
-                    model.retain(|key, _| *key < one || *key >= other);
-                }
+                0..8 => write(&db, &mut model, step, &mut random),
                 8 => db.flush().unwrap(),
                 _ => taken.push((db.snapshot(), model.clone())),
             }

@@ -401,13 +401,11 @@ impl<'db> Iter<'db> {
         let (memtables, levels) = (self.view.filled_memtables(), &self.view.levels);
         let (from, to) = (as_slice(&self.from), as_slice(&self.to));
         let reuse = |idle: &mut ResolvedCursor| {
-            let memtables = memtables.clone();
-            idle.reuse(memtables, self.visible, from, to)
+            idle.reuse(self.with_values, |visible| {
+                visible.reuse(memtables.clone(), self.visible, from, to)
+            })
         };
-        if let Some(mut idle) = self.view.idle.take_if(reuse) {
-            if !self.with_values {
-                idle.leave_values();
-            }
+        if let Some(idle) = self.view.idle.take_if(reuse) {
             return Ok(idle);
         }
         let cursor = VisibleCursor::new(memtables, levels, self.visible, from, to)?;
