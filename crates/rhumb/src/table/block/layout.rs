@@ -309,7 +309,7 @@ impl BlockLayout {
 
     /// Where the values start.
     #[inline]
-    pub(super) fn values(&self) -> usize {
+    pub fn values(&self) -> usize {
         self.values as usize
     }
 

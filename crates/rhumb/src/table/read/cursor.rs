@@ -194,14 +194,18 @@ impl TableCursor {
         self.source.stop_forward();
         self.source.trace.tables_probed += 1;
         let mut numbers = NumberCache::default();
-        self.table.lower_bound(
+        let found = self.table.lower_bound(
             key,
             sequence,
             self.slice.as_ref().map(Slice::as_ref),
             &mut numbers,
             &mut self.source,
             &mut self.here,
-        )
+        )?;
+        if let Some((slot, block)) = found.zip(self.here.as_ref()) {
+            block.prefetch_values(slot);
+        }
+        Ok(found)
     }
 }
 

@@ -2,10 +2,16 @@
 
 use std::cmp::Ordering;
 
+use rhumb_index::search::prefetch;
+
 use crate::entry::{Pointer, Sequence};
 use crate::memory::{Pinned, Pins};
 use crate::table::block::{BlockLayout, BlockView, Walk};
 use crate::table::form::units::UnitShape;
+
+/// So many bytes from the value of a found entry on are prefetched. Of 256, 512 and 1024, 512 made scans of 10 values of 100 and
+/// of 1,000 bytes fastest, by a small margin.
+const FIRST_VALUE_BYTES: usize = 512;
 
 /// A verified block in memory.
 #[derive(Debug, Clone)]
@@ -66,6 +72,14 @@ impl LoadedBlock {
     pub fn proves_absence(&self, slot: usize, key: &[u8]) -> bool {
         let view = self.view();
         slot == view.count() && view.ends_above(key)
+    }
+
+    /// Prefetches the value at `slot` and what lies behind it, for a walk that begins there: the key is copied and other sources
+    /// are asked meanwhile.
+    #[inline]
+    pub fn prefetch_values(&self, slot: usize) {
+        let start = self.view().value_start(slot);
+        prefetch(&self.bytes, start..start + FIRST_VALUE_BYTES);
     }
 
     /// The value at `slot`, given where a walk is; empty for a delete and a pointer.
