@@ -30,12 +30,12 @@ pub(crate) fn append(to: &mut Vec<u8>, from: &[u8]) {
     }
 }
 
-/// Appends the `len` bytes of `from` that start at `at`, as far as there are so many. Up to 32 are copied as one piece, without a
+/// Appends the `len` bytes of `from` that start at `at`, as far as there are so many. Up to 64 are copied as one piece, without a
 /// call, with what follows them in `from`, which is cut off again.
 #[inline]
 pub(crate) fn append_part(to: &mut Vec<u8>, from: &[u8], at: usize, len: usize) {
     let from = from.get(at..).unwrap_or_default();
-    match from.first_chunk::<32>() {
+    match from.first_chunk::<64>() {
         Some(piece) if len <= piece.len() => {
             let end = to.len() + len;
             to.extend_from_slice(piece);

@@ -130,10 +130,8 @@ impl<'a> BlockView<'a> {
     /// As [`BlockView::value`], given where a walk is.
     #[inline]
     pub fn value_near(&self, slot: usize, walk: Option<&Walk>) -> (usize, usize) {
-        match walk.and_then(|walk| walk.value_at(slot)) {
-            Some(start) if self.kind(slot) == EntryKind::Put => {
-                (start, self.layout.value.get(self.raw, slot))
-            }
+        match walk.and_then(|walk| walk.value_of_put_at(slot)) {
+            Some(place) if self.kind(slot) == EntryKind::Put => place,
             _ => self.value(slot),
         }
     }

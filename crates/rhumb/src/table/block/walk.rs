@@ -1,4 +1,4 @@
-//! Walks forwards over a block whose keys have different lengths.
+//! Walks forwards over a block whose keys or values have different lengths.
 
 use super::{BlockView, HEADER_BYTES};
 use crate::entry::append_part;
@@ -8,92 +8,114 @@ use crate::entry::append_part;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct Walk {
     slot: usize,
+    /// Where its value starts, and its length.
+    value: (usize, usize),
+    /// Where keys of different lengths are.
+    keys: KeyWalk,
+}
+
+/// Where a walk is among keys of different lengths.
+#[derive(Debug, Clone, Copy, Default)]
+struct KeyWalk {
     /// Where the rest of the next key starts, if it is in the same group.
-    key_end: usize,
+    end: usize,
     /// Where the first key of the group starts.
     head: usize,
     /// How many bytes of it follow the block prefix in the key.
     held: usize,
-    /// Where the value starts.
-    value: usize,
 }
 
 impl BlockView<'_> {
-    /// Changes `key` from that at `slot` to that of the next slot. `walk` is where a walk over keys of different lengths was.
-    #[inline]
+    /// Changes `key` from that at `slot` to that of the next slot. `walk` is where a walk over keys or values of different lengths
+    /// was.
+    // Inlined by force: left to itself the compiler calls it, which takes a tenth of a step.
+    #[inline(always)]
     pub fn next_key(&self, slot: usize, walk: &mut Option<Walk>, key: &mut Vec<u8>) {
-        match self.is_row() {
-            true => self.next_key_into(slot + 1, key),
-            false => self.walk_on(self.walk_at(slot, walk), key),
+        if self.layout.fixed_keys && self.layout.fixed_values {
+            return self.next_key_into(slot + 1, key);
         }
-    }
-
-    /// The walk, if it stands at `slot`; else a new one there.
-    #[inline]
-    fn walk_at<'w>(&self, slot: usize, walk: &'w mut Option<Walk>) -> &'w mut Walk {
-        let walk = walk.get_or_insert_with(|| self.walk_from(slot));
-        if !walk.is_at(slot) {
-            *walk = self.walk_from(slot);
-        }
-        walk
+        let walk = match walk {
+            Some(walk) if walk.slot == slot => walk,
+            other => other.insert(self.walk_from(slot)),
+        };
+        self.walk_on(walk, key);
     }
 
     /// A walk that stands at `slot`. Its key is known; see [`BlockView::key_into`].
+    #[inline(never)]
     pub(super) fn walk_from(&self, slot: usize) -> Walk {
+        let keys = match self.layout.fixed_keys {
+            true => KeyWalk::default(),
+            false => self.keys_from(slot),
+        };
+        Walk {
+            slot,
+            value: self.value_of_put(slot),
+            keys,
+        }
+    }
+
+    fn keys_from(&self, slot: usize) -> KeyWalk {
         let layout = self.layout;
         let group = slot >> layout.group_shift;
         let first = group << layout.group_shift;
         let head = layout.keys() + layout.key_offset(self.raw, group);
-        Walk {
-            slot,
-            key_end: head + layout.suffix.sum(self.raw, first, slot + 1),
+        KeyWalk {
+            end: head + layout.suffix.sum(self.raw, first, slot + 1),
             head,
             held: match slot == first {
                 true => layout.suffix.get(self.raw, slot),
                 false => layout.shared.get(self.raw, slot),
             },
-            value: self.value_start(slot),
         }
     }
 
     /// Moves to the next slot of the block, and `key` from the key of this one to that of the next one.
-    #[inline]
-    pub fn walk_on(&self, walk: &mut Walk, key: &mut Vec<u8>) {
+    #[inline(always)]
+    pub(super) fn walk_on(&self, walk: &mut Walk, key: &mut Vec<u8>) {
         let layout = self.layout;
         let slot = walk.slot + 1;
+        let begins_group = slot & ((1 << layout.group_shift) - 1) == 0;
+        match layout.fixed_keys {
+            true => self.next_key_into(slot, key),
+            false => self.walk_on_keys(slot, begins_group, &mut walk.keys, key),
+        }
+        let start = match begins_group {
+            true => self.value_start(slot),
+            false => walk.value.0 + walk.value.1,
+        };
+        walk.value = (start, layout.value.get(self.raw, slot));
+        walk.slot = slot;
+    }
+
+    /// Changes a key to that at `slot`, the next one.
+    #[inline(always)]
+    fn walk_on_keys(&self, slot: usize, begins_group: bool, at: &mut KeyWalk, key: &mut Vec<u8>) {
+        let layout = self.layout;
         let len = layout.suffix.get(self.raw, slot);
         let prefix = layout.prefix_end() - HEADER_BYTES;
-        if slot & ((1 << layout.group_shift) - 1) == 0 {
-            walk.head = layout.keys() + layout.key_offset(self.raw, slot >> layout.group_shift);
-            walk.key_end = walk.head;
-            walk.value = self.value_start(slot);
+        if begins_group {
+            let head = layout.keys() + layout.key_offset(self.raw, slot >> layout.group_shift);
+            (at.end, at.head) = (head, head);
             key.truncate(prefix);
-            walk.held = len;
+            at.held = len;
         } else {
-            walk.value += layout.value.get(self.raw, slot - 1);
             let shared = layout.shared.get(self.raw, slot);
-            key.truncate(prefix + shared.min(walk.held));
-            if shared > walk.held {
-                append_part(key, self.raw, walk.head + walk.held, shared - walk.held);
+            key.truncate(prefix + shared.min(at.held));
+            if shared > at.held {
+                append_part(key, self.raw, at.head + at.held, shared - at.held);
             }
-            walk.held = shared;
+            at.held = shared;
         }
-        append_part(key, self.raw, walk.key_end, len);
-        walk.key_end += len;
-        walk.slot = slot;
+        append_part(key, self.raw, at.end, len);
+        at.end += len;
     }
 }
 
 impl Walk {
-    /// Whether the walk stands at `slot`.
+    /// Where the value at `slot` starts, and its length, if the walk stands there, and the entry is a put.
     #[inline]
-    pub fn is_at(&self, slot: usize) -> bool {
-        self.slot == slot
-    }
-
-    /// Where the value at `slot` starts, if the walk stands there.
-    #[inline]
-    pub fn value_at(&self, slot: usize) -> Option<usize> {
-        self.is_at(slot).then_some(self.value)
+    pub fn value_of_put_at(&self, slot: usize) -> Option<(usize, usize)> {
+        (self.slot == slot).then_some(self.value)
     }
 }

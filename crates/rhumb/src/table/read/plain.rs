@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use rhumb_index::search::prefetch;
+use rhumb_index::search::{LINE_BYTES, prefetch, prefetch_line};
 
 use super::cursor::TableCursor;
 use super::loaded::LoadedBlock;
@@ -133,13 +133,14 @@ impl PlainEntries {
     // Not inlined: most blocks that are walked have strides.
     #[inline(never)]
     fn next_key(&mut self, key: &mut Vec<u8>) {
-        let view = self.block.view();
-        view.next_key(self.slot, &mut self.walk, key);
-        // Without a walk, where a value starts is a sum.
-        if self.fetches_values && self.walk.is_some() {
-            let (start, len) = view.value_near(self.slot + 1, self.walk.as_ref());
-            let start = start + BYTES_AHEAD;
-            prefetch(&self.block.bytes, start..start + len.min(MOST_AHEAD));
+        let next = self.slot + 1;
+        (self.block.view()).next_key(self.slot, &mut self.walk, key);
+        let place = (self.walk.as_ref()).and_then(|walk| walk.value_of_put_at(next));
+        // Without a walk, values have equal lengths.
+        if let Some((start, _)) = place.filter(|_| self.fetches_values) {
+            let ahead = self.bytes().as_ptr().wrapping_add(start + BYTES_AHEAD);
+            prefetch_line(ahead);
+            prefetch_line(ahead.wrapping_add(LINE_BYTES));
         }
     }
 
@@ -196,10 +197,11 @@ impl PlainEntries {
     /// Where the value of the entry starts in [the block](PlainEntries::bytes), and its length.
     #[inline]
     pub fn value_place(&self) -> (usize, usize) {
-        match &self.strides {
-            Some(strides) => strides.value_place(self.slot),
-            None => (self.block.view()).value_near(self.slot, self.walk.as_ref()),
+        if let Some(strides) = &self.strides {
+            return strides.value_place(self.slot);
         }
+        let walked = (self.walk.as_ref()).and_then(|walk| walk.value_of_put_at(self.slot));
+        walked.unwrap_or_else(|| self.block.view().value_of_put(self.slot))
     }
 
     /// The raw form of the block.
