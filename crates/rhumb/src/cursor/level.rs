@@ -5,7 +5,7 @@ use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::sync::Arc;
-use crate::table::{EvenRun, GetTrace, PlainEntries, Reach, SliceRef, TableCursor};
+use crate::table::{EvenRun, GetTrace, Limits, PlainEntries, Reach, SliceRef, TableCursor};
 use crate::version::{Run, Table};
 
 /// Goes over tables that ascend without overlap, as if they were one.
@@ -98,6 +98,19 @@ impl LevelCursor {
     pub fn lend(&mut self, reach: Reach<'_>, lent: &mut Option<PlainEntries>) {
         if let Some(cursor) = &mut self.cursor {
             cursor.lend(reach, lent);
+        }
+    }
+
+    /// As [`TableCursor::lend_next`].
+    pub fn lend_next(
+        &mut self,
+        plain: &mut PlainEntries,
+        limits: Limits<'_>,
+        key: &mut Vec<u8>,
+    ) -> Result<bool> {
+        match &mut self.cursor {
+            Some(cursor) => cursor.lend_next(plain, limits, key),
+            None => Ok(false),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::MemtableCursor;
-use crate::table::{EvenRun, GetTrace, PlainEntries, Reach, TableCursor};
+use crate::table::{EvenRun, GetTrace, Limits, PlainEntries, Reach, TableCursor};
 
 /// A cursor over one sorted run of any kind. A merge calls it for every entry, so calls are
 /// dispatched by a branch, not through a pointer.
@@ -55,6 +55,20 @@ impl Source {
             Source::Memtable(_) => {}
             Source::Table(cursor) => cursor.lend(reach, lent),
             Source::Level(cursor) => cursor.lend(reach, lent),
+        }
+    }
+
+    /// As [`TableCursor::lend_next`].
+    pub fn lend_next(
+        &mut self,
+        plain: &mut PlainEntries,
+        limits: Limits<'_>,
+        key: &mut Vec<u8>,
+    ) -> Result<bool> {
+        match self {
+            Source::Memtable(_) => Ok(false),
+            Source::Table(cursor) => cursor.lend_next(plain, limits, key),
+            Source::Level(cursor) => cursor.lend_next(plain, limits, key),
         }
     }
 

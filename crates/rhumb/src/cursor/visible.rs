@@ -251,13 +251,13 @@ impl VisibleCursor {
     // Not inlined: most steps are over plain entries.
     #[inline(never)]
     fn next_merged(&mut self, to: Bound<&[u8]>) -> Result<bool> {
-        match self.plain {
-            Some(_) => _ = self.extend_plain(Direction::Forward, to),
+        let more = match self.plain {
+            Some(_) => self.extend_plain(Direction::Forward, to),
             // A seek whose entry is the only one that is wanted asks for none.
             None if self.kind == EntryKind::Put => self.enter_plain(Direction::Forward, to),
-            None => {}
-        }
-        if self.next_plain() {
+            None => false,
+        };
+        if more && self.next_plain() || self.next_plain_block(to)? {
             return Ok(true);
         }
         self.leave_plain();
@@ -286,8 +286,8 @@ impl VisibleCursor {
     }
 
     /// Goes on with the plain entries of the current block, as far as they come before a bound, all entries of other runs, and
-    /// the next range delete.
-    fn enter_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) {
+    /// the next range delete. Returns whether there are any.
+    fn enter_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) -> bool {
         if let Some(limits) = self.coverage.limits(direction, bound) {
             let reach = Reach {
                 direction,
@@ -297,6 +297,7 @@ impl VisibleCursor {
             };
             self.versions.lend(reach, &mut self.plain);
         }
+        self.plain.is_some()
     }
 
     /// Has more plain entries of the same block, up to the same limits, at the end of those there are. Returns whether there may
@@ -305,6 +306,15 @@ impl VisibleCursor {
         match (self.coverage.limits(direction, bound), &mut self.plain) {
             (Some(limits), Some(plain)) => self.versions.extend(plain, limits),
             _ => false,
+        }
+    }
+
+    /// Shows the first key of the next block, if its entry is plain as those are that were lent.
+    fn next_plain_block(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        let limits = self.coverage.limits(Direction::Forward, to);
+        match (limits, &mut self.plain) {
+            (Some(limits), Some(plain)) => self.versions.lend_next(plain, limits, &mut self.key),
+            _ => Ok(false),
         }
     }
 

@@ -16,22 +16,9 @@ impl Lends for MergeCursor<Source> {
         if !is_due {
             return;
         }
-        match *self.order {
-            [first] => {
-                if let Some(first) = self.children.get_mut(first.number) {
-                    first.lend(reach, lent);
-                }
-            }
-            [first, second, ..] => {
-                let numbers = [first.number, second.number];
-                if let Ok([first, second]) = self.children.get_disjoint_mut(numbers)
-                    && let Some(next) = second.here()
-                {
-                    let limits = with_last(reach.limits, next.key);
-                    first.lend(Reach { limits, ..reach }, lent);
-                }
-            }
-            [] => {}
+        if let Some((first, next)) = self.first_and_next() {
+            let limits = with_last(reach.limits, next);
+            first.lend(Reach { limits, ..reach }, lent);
         }
         match lent {
             None => self.lending.fail(),
@@ -44,7 +31,19 @@ impl Lends for MergeCursor<Source> {
             return plain.extend(limits);
         };
         let next = self.children.get(second.number).and_then(Cursor::here);
-        next.is_some_and(|next| plain.extend(with_last(limits, next.key)))
+        next.is_some_and(|next| plain.extend(with_last(limits, Some(next.key))))
+    }
+
+    fn lend_next(
+        &mut self,
+        plain: &mut PlainEntries,
+        limits: Limits<'_>,
+        key: &mut Vec<u8>,
+    ) -> Result<bool> {
+        match self.first_and_next() {
+            Some((first, next)) => first.lend_next(plain, with_last(limits, next), key),
+            None => Ok(false),
+        }
     }
 
     fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
@@ -87,7 +86,22 @@ impl Lends for MergeCursor<Source> {
     }
 }
 
+impl MergeCursor<Source> {
+    /// The first child, and the key of the current entry of the next one, if there is another.
+    fn first_and_next(&mut self) -> Option<(&mut Source, Option<&[u8]>)> {
+        match *self.order {
+            [] => None,
+            [first] => Some((self.children.get_mut(first.number)?, None)),
+            [first, second, ..] => {
+                let numbers = [first.number, second.number];
+                let [first, second] = self.children.get_disjoint_mut(numbers).ok()?;
+                Some((first, Some(second.here()?.key)))
+            }
+        }
+    }
+}
+
 /// Limits with this key as the last one.
-fn with_last<'k>([one, other, _]: Limits<'k>, key: &'k [u8]) -> Limits<'k> {
-    [one, other, Some(key)]
+fn with_last<'k>([one, other, _]: Limits<'k>, key: Option<&'k [u8]>) -> Limits<'k> {
+    [one, other, key]
 }

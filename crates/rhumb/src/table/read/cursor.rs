@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::loaded::LoadedBlock;
 use super::model::{Slice, SliceRef};
-use super::plain::NEAR_END;
+use super::plain::{NEAR_END, START_OF_NEXT};
 use super::reader::TableReader;
 use super::source::BlockSource;
 use super::trace::{GetTrace, NumberCache};
@@ -25,6 +25,8 @@ pub(crate) struct TableCursor {
     pub(in crate::table) source: BlockSource,
     /// The block of the current entry.
     pub(super) here: Option<LoadedBlock>,
+    /// The block behind it, if it was looked at already.
+    pub(super) entered: Option<LoadedBlock>,
     /// Pins for the values of its entries.
     pub(super) pins: Pins,
     pub(super) slot: usize,
@@ -47,6 +49,7 @@ impl TableReader {
             slice: None,
             source: BlockSource::new(fill_cache),
             here: None,
+            entered: None,
             pins: Pins::default(),
             slot: 0,
             walk: None,
@@ -144,19 +147,23 @@ impl TableCursor {
 
     /// Leaves the current entry; the cursor is then invalid.
     fn leave(&mut self) {
-        self.here = None;
+        (self.here, self.entered) = (None, None);
         self.pins.let_go();
     }
 
     /// Goes to the first entry of `block` or of the blocks after it, if there is one.
     fn enter_first(&mut self, block: u64) -> Result<()> {
+        let mut entered = self.entered.take();
         self.leave();
         let table = Arc::clone(&self.table);
         for number in block..table.blocks() {
-            let block = table.block_going_forward(number, &mut self.source)?;
+            let block = match entered.take_if(|entered| entered.number == number) {
+                Some(entered) => entered,
+                None => table.block_going_forward(number, &mut self.source)?,
+            };
             let count = block.view().count();
             if count <= NEAR_END {
-                table.prefetch_start(number + 1);
+                table.prefetch_start(number + 1, START_OF_NEXT);
             }
             if count > 0 {
                 self.stand(block, 0);

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use rhumb_index::search::LINE_BYTES;
+
 use super::loaded::LoadedBlock;
 use super::reader::TableReader;
 use super::source::{BlockSource, Fetched};
@@ -19,10 +21,7 @@ const READ_AHEAD_BYTES: u64 = 256 << 10;
 
 /// The second cache line of a block: the header and the start of the columns, which are read first,
 /// lie in about the first two lines.
-const SECOND_LINE: (usize, usize) = (64, 64);
-
-/// So many bytes of a block, behind its first line, are prefetched for a walk that is near its end.
-const START: (usize, usize) = (64, 576);
+const SECOND_LINE: (usize, usize) = (LINE_BYTES, LINE_BYTES);
 
 /// Windows of more than this many times the bytes of one call are not searched for cached blocks.
 const WIDEST_TRIMMED: u64 = 4;
@@ -35,10 +34,11 @@ impl TableReader {
             .prefetch(number, self.likely_rows.about(slot));
     }
 
-    /// Prefetches the start of a block, if it is in memory, for a walk that comes from the block before it.
+    /// Prefetches so many bytes behind the first line of a block, if it is in memory, for a walk that comes from the block before
+    /// it.
     #[inline]
-    pub(super) fn prefetch_start(&self, number: u64) {
-        self.frame_slots.prefetch(number, [START]);
+    pub(super) fn prefetch_start(&self, number: u64, bytes: usize) {
+        self.frame_slots.prefetch(number, [(LINE_BYTES, bytes)]);
     }
 
     /// A block that was verified when it was loaded.

@@ -10,6 +10,7 @@ use super::rows::{Even, Rows};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
 use crate::entry::{Direction, Sequence, set_key};
+use crate::error::Result;
 use crate::memory::{Pinned, Pins};
 use crate::table::block::{BlockView, Strides, Walk};
 
@@ -35,6 +36,11 @@ const BYTES_AHEAD: usize = 768;
 
 /// If so few entries of a block are left when some are lent or it is entered, the next one is prefetched as well.
 pub(super) const NEAR_END: usize = 10;
+
+/// So many bytes of a block, behind its first line, are prefetched for a walk that is near its end, and for one that has gone over
+/// a whole block before.
+pub(super) const START_OF_NEXT: usize = 576;
+const MUCH_OF_NEXT: usize = 1984;
 
 /// Of one value so many bytes are prefetched at most, and at first so many of all: the processor itself fetches ahead in long ones.
 const MOST_AHEAD: usize = 128;
@@ -89,7 +95,7 @@ impl PlainEntries {
     #[inline]
     pub fn next(&mut self, key: &mut Vec<u8>) -> bool {
         let next = self.slot + 1;
-        if next >= self.known && !self.look_forward() {
+        if next >= self.known && (self.known >= self.end || !self.look_forward()) {
             return false;
         }
         #[cfg(test)]
@@ -272,12 +278,30 @@ impl PlainEntries {
         self.end != old
     }
 
+    /// Moves to the first entry of the next block, which the caller puts in place of this one, if it is plain and within limits.
+    fn enter(&mut self, next: &LoadedBlock, limits: Limits<'_>) -> bool {
+        let view = next.view();
+        let all_plain = view.are_all_puts(self.visible);
+        let (end, goes_on) = end(&view, 0, FIRST_STRIDE, limits);
+        if end == 0 || view.continues() || !(all_plain || view.is_put(0, self.visible)) {
+            return false;
+        }
+        (self.slot, self.lent_at) = (0, 0);
+        (self.end, self.goes_on) = (end, goes_on);
+        self.known = if all_plain { end } else { 1 };
+        self.all_plain = all_plain;
+        self.strides = view.strides();
+        self.walk = None;
+        self.pins.let_go();
+        true
+    }
+
     /// Whether fewer entries than `most` are lent ahead, and there may be more.
     pub fn falls_short_of(&self, most: usize) -> bool {
         self.goes_on && self.end.abs_diff(self.slot) <= most
     }
 
-    /// Whether any entry was passed.
+    /// Whether any entry was passed since they were lent or the block was entered.
     pub fn has_moved(&self) -> bool {
         self.slot != self.lent_at
     }
@@ -324,7 +348,7 @@ impl TableCursor {
         };
         let all_plain = view.are_all_puts(reach.visible);
         if reach.direction == Direction::Forward && view.count() - self.slot <= NEAR_END {
-            (self.table).prefetch_start(block.number + 1);
+            (self.table).prefetch_start(block.number + 1, START_OF_NEXT);
         }
         let strides = view.strides();
         let Some(block) = self.here.take() else {
@@ -347,6 +371,44 @@ impl TableCursor {
             block,
         });
         plain.prefetch_first();
+    }
+
+    /// Goes on with what it has lent forwards, and whose end was come to: moves it, and `key`, to the first entry of the next
+    /// block, if that is plain as well and `limits` allow it. Returns `false`, and leaves it where it was, otherwise.
+    ///
+    /// # Errors
+    /// If the next block cannot be read or is damaged.
+    pub fn lend_next(
+        &mut self,
+        plain: &mut PlainEntries,
+        limits: Limits<'_>,
+        key: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let next = plain.block.number + 1;
+        let is_at_end =
+            plain.direction == Direction::Forward && plain.slot + 1 == plain.block.view().count();
+        if !is_at_end || next >= self.table.blocks() {
+            return Ok(false);
+        }
+        self.source.note_pinned(plain.shortest_pinned);
+        let block = self.table.block_going_forward(next, &mut self.source)?;
+        let is_long = plain.lent_at == 0;
+        if !plain.enter(&block, limits) {
+            // It is entered in the usual way now.
+            self.entered = Some(block);
+            return Ok(false);
+        }
+        if is_long {
+            self.table.prefetch_start(next + 1, MUCH_OF_NEXT);
+        } else if block.view().count() <= NEAR_END {
+            self.table.prefetch_start(next + 1, START_OF_NEXT);
+        }
+        #[cfg(test)]
+        count_visit();
+        block.view().key_into(0, key);
+        plain.block = block;
+        plain.prefetch_first();
+        Ok(true)
     }
 
     /// Takes back what it has lent, and moves to where that was left: forwards to the entry shown last, at `key`; backwards
