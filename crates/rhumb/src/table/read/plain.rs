@@ -40,7 +40,7 @@ pub(super) const NEAR_END: usize = 10;
 /// So many bytes of a block, behind its first line, are prefetched for a walk that is near its end, and for one that has gone over
 /// a whole block before.
 pub(super) const START_OF_NEXT: usize = 576;
-const MUCH_OF_NEXT: usize = 1984;
+const MUCH_OF_NEXT: usize = 1024;
 
 /// Of one value so many bytes are prefetched at most, and at first so many of all: the processor itself fetches ahead in long ones.
 const MOST_AHEAD: usize = 128;
