@@ -42,7 +42,7 @@ pub(crate) trait Lends: Cursor {
     /// [`TableCursor::lend_next`](crate::table::TableCursor::lend_next).
     ///
     /// # Errors
-    /// If the next block cannot be read.
+    /// If the next block cannot be read or is damaged; what was lent then stays where it was.
     fn lend_next(
         &mut self,
         plain: &mut PlainEntries,

@@ -113,7 +113,7 @@ impl BlockView<'_> {
 }
 
 impl Walk {
-    /// Where the value at `slot` starts, and its length, if the walk stands there, and the entry is a put.
+    /// Where the value at `slot` starts, and its length, if the walk stands there. Only for an entry that is a put.
     #[inline]
     pub fn value_of_put_at(&self, slot: usize) -> Option<(usize, usize)> {
         (self.slot == slot).then_some(self.value)

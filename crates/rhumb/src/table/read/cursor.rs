@@ -25,8 +25,8 @@ pub(crate) struct TableCursor {
     pub(in crate::table) source: BlockSource,
     /// The block of the current entry.
     pub(super) here: Option<LoadedBlock>,
-    /// The block behind it, if it was looked at already.
-    pub(super) entered: Option<LoadedBlock>,
+    /// The block behind the one that was lent, if it was read already, but [could not be gone into](TableCursor::lend_next).
+    pub(super) read_ahead: Option<LoadedBlock>,
     /// Pins for the values of its entries.
     pub(super) pins: Pins,
     pub(super) slot: usize,
@@ -49,7 +49,7 @@ impl TableReader {
             slice: None,
             source: BlockSource::new(fill_cache),
             here: None,
-            entered: None,
+            read_ahead: None,
             pins: Pins::default(),
             slot: 0,
             walk: None,
@@ -147,18 +147,18 @@ impl TableCursor {
 
     /// Leaves the current entry; the cursor is then invalid.
     fn leave(&mut self) {
-        (self.here, self.entered) = (None, None);
+        (self.here, self.read_ahead) = (None, None);
         self.pins.let_go();
     }
 
     /// Goes to the first entry of `block` or of the blocks after it, if there is one.
     fn enter_first(&mut self, block: u64) -> Result<()> {
-        let mut entered = self.entered.take();
+        let mut read_ahead = self.read_ahead.take();
         self.leave();
         let table = Arc::clone(&self.table);
         for number in block..table.blocks() {
-            let block = match entered.take_if(|entered| entered.number == number) {
-                Some(entered) => entered,
+            let block = match read_ahead.take_if(|block| block.number == number) {
+                Some(block) => block,
                 None => table.block_going_forward(number, &mut self.source)?,
             };
             let count = block.view().count();

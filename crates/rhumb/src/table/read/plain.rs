@@ -31,7 +31,7 @@ pub(crate) type Limits<'k> = [Option<&'k [u8]>; 3];
 /// a fiftieth.
 const AHEAD: usize = 12;
 
-/// Where keys do not lie in a row, what lies so many bytes behind the start of a value is prefetched.
+/// Where keys or values have different lengths, what lies so many bytes behind the start of a value is prefetched.
 const BYTES_AHEAD: usize = 768;
 
 /// If so few entries of a block are left when some are lent or it is entered, the next one is prefetched as well.
@@ -66,7 +66,7 @@ pub(crate) struct PlainEntries {
     direction: Direction,
     /// The entry shown last; backwards, before the first step, the one behind the first entry that is lent.
     slot: usize,
-    /// The same when they were lent.
+    /// The same when they were lent; 0 in a block that was gone into from the one before.
     lent_at: usize,
     /// Where keys and values lie, if they do at equal distances.
     strides: Option<Strides>,
@@ -278,7 +278,8 @@ impl PlainEntries {
         self.end != old
     }
 
-    /// Moves to the first entry of the next block, which the caller puts in place of this one, if it is plain and within limits.
+    /// Moves to the first entry of the next block, which the caller puts in place of this one at once, if it is plain and within
+    /// limits. Returns `false`, with nothing changed, otherwise.
     fn enter(&mut self, next: &LoadedBlock, limits: Limits<'_>) -> bool {
         let view = next.view();
         let all_plain = view.are_all_puts(self.visible);
@@ -377,7 +378,7 @@ impl TableCursor {
     /// block, if that is plain as well and `limits` allow it. Returns `false`, and leaves it where it was, otherwise.
     ///
     /// # Errors
-    /// If the next block cannot be read or is damaged.
+    /// If the next block cannot be read or is damaged; what was lent then stays where it was.
     pub fn lend_next(
         &mut self,
         plain: &mut PlainEntries,
@@ -392,10 +393,11 @@ impl TableCursor {
         }
         self.source.note_pinned(plain.shortest_pinned);
         let block = self.table.block_going_forward(next, &mut self.source)?;
+        // The block was walked from its first entry on.
         let is_long = plain.lent_at == 0;
         if !plain.enter(&block, limits) {
-            // It is entered in the usual way now.
-            self.entered = Some(block);
+            // The next step enters it in the usual way.
+            self.read_ahead = Some(block);
             return Ok(false);
         }
         if is_long {
