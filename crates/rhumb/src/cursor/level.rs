@@ -5,7 +5,7 @@ use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::sync::Arc;
-use crate::table::{EvenRun, GetTrace, Limits, PlainEntries, Reach, SliceRef, TableCursor};
+use crate::table::{GetTrace, SliceRef, TableCursor};
 use crate::version::{Run, Table};
 
 /// Goes over tables that ascend without overlap, as if they were one.
@@ -94,43 +94,9 @@ impl LevelCursor {
         }
     }
 
-    /// As [`TableCursor::lend`].
-    pub fn lend(&mut self, reach: Reach<'_>, lent: &mut Option<PlainEntries>) {
-        if let Some(cursor) = &mut self.cursor {
-            cursor.lend(reach, lent);
-        }
-    }
-
-    /// As [`TableCursor::lend_next`].
-    pub fn lend_next(
-        &mut self,
-        plain: &mut PlainEntries,
-        limits: Limits<'_>,
-        key: &mut Vec<u8>,
-    ) -> Result<bool> {
-        match &mut self.cursor {
-            Some(cursor) => cursor.lend_next(plain, limits, key),
-            None => Ok(false),
-        }
-    }
-
-    /// As [`TableCursor::take_back`].
-    pub fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
-        if let Some(cursor) = &mut self.cursor {
-            cursor.take_back(plain, key);
-        }
-    }
-
-    /// As [`TableCursor::lend_run`].
-    pub fn lend_run(&mut self) -> Option<EvenRun> {
-        self.cursor.as_mut()?.lend_run()
-    }
-
-    /// As [`TableCursor::take_back_run`].
-    pub fn take_back_run(&mut self, run: EvenRun) {
-        if let Some(cursor) = &mut self.cursor {
-            cursor.take_back_run(run);
-        }
+    /// The cursor in the current table.
+    pub fn table(&mut self) -> Option<&mut TableCursor> {
+        self.cursor.as_deref_mut()
     }
 
     /// Opens the table with index `at`; the cursor becomes invalid if there is none.

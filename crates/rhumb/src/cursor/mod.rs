@@ -38,21 +38,6 @@ pub(crate) trait Lends: Cursor {
         false
     }
 
-    /// Goes on with what was lent forwards, and whose end was come to, in the next block; see
-    /// [`TableCursor::lend_next`](crate::table::TableCursor::lend_next).
-    ///
-    /// # Errors
-    /// If the next block cannot be read or is damaged; what was lent then stays where it was.
-    fn lend_next(
-        &mut self,
-        plain: &mut PlainEntries,
-        limits: Limits<'_>,
-        key: &mut Vec<u8>,
-    ) -> Result<bool> {
-        let _ = (plain, limits, key);
-        Ok(false)
-    }
-
     /// Takes back what was lent, and moves to where that was left; see
     /// [`TableCursor::take_back`](crate::table::TableCursor::take_back).
     fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {

@@ -5,7 +5,7 @@ use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::MemtableCursor;
-use crate::table::{EvenRun, GetTrace, Limits, PlainEntries, Reach, TableCursor};
+use crate::table::{GetTrace, TableCursor};
 
 /// A cursor over one sorted run of any kind. A merge calls it for every entry, so calls are
 /// dispatched by a branch, not through a pointer.
@@ -49,53 +49,12 @@ impl Source {
         !matches!(self, Source::Memtable(_))
     }
 
-    /// As [`TableCursor::lend`].
-    pub fn lend(&mut self, reach: Reach<'_>, lent: &mut Option<PlainEntries>) {
-        match self {
-            Source::Memtable(_) => {}
-            Source::Table(cursor) => cursor.lend(reach, lent),
-            Source::Level(cursor) => cursor.lend(reach, lent),
-        }
-    }
-
-    /// As [`TableCursor::lend_next`].
-    pub fn lend_next(
-        &mut self,
-        plain: &mut PlainEntries,
-        limits: Limits<'_>,
-        key: &mut Vec<u8>,
-    ) -> Result<bool> {
-        match self {
-            Source::Memtable(_) => Ok(false),
-            Source::Table(cursor) => cursor.lend_next(plain, limits, key),
-            Source::Level(cursor) => cursor.lend_next(plain, limits, key),
-        }
-    }
-
-    /// As [`TableCursor::take_back`].
-    pub fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
-        match self {
-            Source::Memtable(_) => {}
-            Source::Table(cursor) => cursor.take_back(plain, key),
-            Source::Level(cursor) => cursor.take_back(plain, key),
-        }
-    }
-
-    /// As [`TableCursor::lend_run`].
-    pub fn lend_run(&mut self) -> Option<EvenRun> {
+    /// The cursor in the table where it stands, which may lend entries.
+    pub fn table(&mut self) -> Option<&mut TableCursor> {
         match self {
             Source::Memtable(_) => None,
-            Source::Table(cursor) => cursor.lend_run(),
-            Source::Level(cursor) => cursor.lend_run(),
-        }
-    }
-
-    /// As [`TableCursor::take_back_run`].
-    pub fn take_back_run(&mut self, run: EvenRun) {
-        match self {
-            Source::Memtable(_) => {}
-            Source::Table(cursor) => cursor.take_back_run(run),
-            Source::Level(cursor) => cursor.take_back_run(run),
+            Source::Table(cursor) => Some(cursor),
+            Source::Level(cursor) => cursor.table(),
         }
     }
 }

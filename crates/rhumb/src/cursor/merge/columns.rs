@@ -7,7 +7,7 @@ use super::{Head, MergeCursor};
 use crate::cursor::Source;
 use crate::entry::{Cursor, Direction};
 use crate::error::Result;
-use crate::table::EvenRun;
+use crate::table::{EvenRun, TableCursor};
 
 /// More runs are not merged so: the least of their heads is found by looking at all.
 const MOST_RUNS: usize = 16;
@@ -108,7 +108,8 @@ impl MergeCursor<Source> {
         let mut runs = Vec::with_capacity(self.order.len());
         for &Head { number, .. } in &self.order {
             let child = self.children.get_mut(number);
-            match child.and_then(Source::lend_run) {
+            let table = child.and_then(Source::table);
+            match table.and_then(TableCursor::lend_run) {
                 Some(run) => runs.push((number, run)),
                 None => {
                     self.give_back(runs);
@@ -125,8 +126,8 @@ impl MergeCursor<Source> {
 
     fn give_back(&mut self, runs: Vec<(usize, EvenRun)>) {
         for (number, run) in runs {
-            if let Some(child) = self.children.get_mut(number) {
-                child.take_back_run(run);
+            if let Some(table) = self.children.get_mut(number).and_then(Source::table) {
+                table.take_back_run(run);
             }
         }
     }
@@ -185,12 +186,14 @@ impl MergeCursor<Source> {
         let Some(child) = self.children.get_mut(number) else {
             return Ok(false);
         };
-        child.take_back_run(run);
+        if let Some(table) = child.table() {
+            table.take_back_run(run);
+        }
         child.next()?;
         if child.here().is_none() {
             return Ok(!runs.runs.is_empty());
         }
-        let lent = child.lend_run();
+        let lent = child.table().and_then(TableCursor::lend_run);
         let goes_on = lent.is_some();
         runs.runs.extend(lent.map(|run| (number, run)));
         Ok(goes_on)

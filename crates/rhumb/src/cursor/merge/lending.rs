@@ -4,7 +4,7 @@ use super::{Head, MergeCursor};
 use crate::cursor::{Lends, Source};
 use crate::entry::Cursor;
 use crate::error::Result;
-use crate::table::{EvenRun, Limits, PlainEntries, Reach};
+use crate::table::{EvenRun, Limits, PlainEntries, Reach, TableCursor};
 
 impl Lends for MergeCursor<Source> {
     /// Entries of the block of the current entry, as far as they come before the current entries of all other children. Where
@@ -34,18 +34,6 @@ impl Lends for MergeCursor<Source> {
         next.is_some_and(|next| plain.extend(with_last(limits, Some(next.key))))
     }
 
-    fn lend_next(
-        &mut self,
-        plain: &mut PlainEntries,
-        limits: Limits<'_>,
-        key: &mut Vec<u8>,
-    ) -> Result<bool> {
-        match self.first_and_next() {
-            Some((first, next)) => first.lend_next(plain, with_last(limits, next), key),
-            None => Ok(false),
-        }
-    }
-
     fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
         let Some(&Head { number, .. }) = self.order.first() else {
             return;
@@ -54,7 +42,9 @@ impl Lends for MergeCursor<Source> {
             self.lending.fail();
         }
         if let Some(child) = self.children.get_mut(number) {
-            child.take_back(plain, key);
+            if let Some(table) = child.table() {
+                table.take_back(plain, key);
+            }
             // Backwards it is one entry further, which other children may have reached before.
             if let Some(child) = Head::of(number, child) {
                 self.resettle(0, child);
@@ -87,15 +77,31 @@ impl Lends for MergeCursor<Source> {
 }
 
 impl MergeCursor<Source> {
-    /// The first child, and the key of the current entry of the next one, if there is another.
-    fn first_and_next(&mut self) -> Option<(&mut Source, Option<&[u8]>)> {
+    /// Goes on in the next block with what was lent forwards, and whose end was come to; see [`TableCursor::lend_next`].
+    ///
+    /// # Errors
+    /// As [`TableCursor::lend_next`].
+    pub fn lend_next(
+        &mut self,
+        plain: &mut PlainEntries,
+        limits: Limits<'_>,
+        key: &mut Vec<u8>,
+    ) -> Result<bool> {
+        match self.first_and_next() {
+            Some((first, next)) => first.lend_next(plain, with_last(limits, next), key),
+            None => Ok(false),
+        }
+    }
+
+    /// The table of the first child, and the key of the current entry of the next one, if there is another.
+    fn first_and_next(&mut self) -> Option<(&mut TableCursor, Option<&[u8]>)> {
         match *self.order {
             [] => None,
-            [first] => Some((self.children.get_mut(first.number)?, None)),
+            [first] => Some((self.children.get_mut(first.number)?.table()?, None)),
             [first, second, ..] => {
                 let numbers = [first.number, second.number];
                 let [first, second] = self.children.get_disjoint_mut(numbers).ok()?;
-                Some((first, Some(second.here()?.key)))
+                Some((first.table()?, Some(second.here()?.key)))
             }
         }
     }
