@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::loaded::LoadedBlock;
 use super::model::{Slice, SliceRef};
-use super::plain::{NEAR_END, START_OF_NEXT};
 use super::reader::TableReader;
 use super::source::BlockSource;
 use super::trace::{GetTrace, NumberCache};
@@ -25,8 +24,8 @@ pub(crate) struct TableCursor {
     pub(in crate::table) source: BlockSource,
     /// The block of the current entry.
     pub(super) here: Option<LoadedBlock>,
-    /// The block behind the one that was lent, if it was read already, but [could not be gone into](TableCursor::lend_next).
-    pub(super) read_ahead: Option<LoadedBlock>,
+    /// The block behind the one that was lent, if it was read, but [could not be gone into](TableCursor::lend_next).
+    pub(super) refused: Option<LoadedBlock>,
     /// Pins for the values of its entries.
     pub(super) pins: Pins,
     pub(super) slot: usize,
@@ -49,7 +48,7 @@ impl TableReader {
             slice: None,
             source: BlockSource::new(fill_cache),
             here: None,
-            read_ahead: None,
+            refused: None,
             pins: Pins::default(),
             slot: 0,
             walk: None,
@@ -147,25 +146,22 @@ impl TableCursor {
 
     /// Leaves the current entry; the cursor is then invalid.
     fn leave(&mut self) {
-        (self.here, self.read_ahead) = (None, None);
+        (self.here, self.refused) = (None, None);
         self.pins.let_go();
     }
 
     /// Goes to the first entry of `block` or of the blocks after it, if there is one.
     fn enter_first(&mut self, block: u64) -> Result<()> {
-        let mut read_ahead = self.read_ahead.take();
+        let mut refused = self.refused.take();
         self.leave();
         let table = Arc::clone(&self.table);
         for number in block..table.blocks() {
-            let block = match read_ahead.take_if(|block| block.number == number) {
+            let block = match refused.take_if(|block| block.number == number) {
                 Some(block) => block,
                 None => table.block_going_forward(number, &mut self.source)?,
             };
-            let count = block.view().count();
-            if count <= NEAR_END {
-                table.prefetch_start(number + 1, START_OF_NEXT);
-            }
-            if count > 0 {
+            table.prefetch_behind(&block, 0);
+            if block.view().count() > 0 {
                 self.stand(block, 0);
                 break;
             }
@@ -201,18 +197,14 @@ impl TableCursor {
         self.source.stop_forward();
         self.source.trace.tables_probed += 1;
         let mut numbers = NumberCache::default();
-        let found = self.table.lower_bound(
+        self.table.lower_bound(
             key,
             sequence,
             self.slice.as_ref().map(Slice::as_ref),
             &mut numbers,
             &mut self.source,
             &mut self.here,
-        )?;
-        if let Some((slot, block)) = found.zip(self.here.as_ref()) {
-            block.prefetch_values(slot);
-        }
-        Ok(found)
+        )
     }
 }
 
@@ -257,7 +249,9 @@ impl Cursor for TableCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        if let Some(slot) = self.find(key, sequence)? {
+        let found = self.find(key, sequence)?;
+        if let Some((slot, block)) = found.zip(self.here.as_ref()) {
+            block.prefetch_values(slot);
             self.stand_at(slot);
         }
         Ok(())

@@ -23,6 +23,12 @@ const READ_AHEAD_BYTES: u64 = 256 << 10;
 /// lie in about the first two lines.
 const SECOND_LINE: (usize, usize) = (LINE_BYTES, LINE_BYTES);
 
+/// If so few entries of a block are left to a walk, so many bytes of the next one, behind its first line, are prefetched.
+const NEAR_END: usize = 10;
+const START_OF_NEXT: usize = 576;
+/// So many for a walk that has gone over a whole block before. No range of more is ever prefetched, and twice as much was no faster.
+const MUCH_OF_NEXT: usize = 1024;
+
 /// Windows of more than this many times the bytes of one call are not searched for cached blocks.
 const WIDEST_TRIMMED: u64 = 4;
 
@@ -34,11 +40,20 @@ impl TableReader {
             .prefetch(number, self.likely_rows.about(slot));
     }
 
-    /// Prefetches so many bytes behind the first line of a block, if it is in memory, for a walk that comes from the block before
-    /// it.
+    /// Prefetches the start of the next block, if that is in memory, for a walk that has few entries of this one left, from `slot`
+    /// on.
     #[inline]
-    pub(super) fn prefetch_start(&self, number: u64, bytes: usize) {
-        self.frame_slots.prefetch(number, [(LINE_BYTES, bytes)]);
+    pub(super) fn prefetch_behind(&self, block: &LoadedBlock, slot: usize) {
+        if block.view().count() - slot <= NEAR_END {
+            let start = (LINE_BYTES, START_OF_NEXT);
+            self.frame_slots.prefetch(block.number + 1, [start]);
+        }
+    }
+
+    /// Prefetches much of a block, if it is in memory, for a walk that has gone over a whole block before.
+    #[inline]
+    pub(super) fn prefetch_much(&self, number: u64) {
+        (self.frame_slots).prefetch(number, [(LINE_BYTES, MUCH_OF_NEXT)]);
     }
 
     /// A block that was verified when it was loaded.

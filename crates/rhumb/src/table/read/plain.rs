@@ -34,14 +34,6 @@ const AHEAD: usize = 12;
 /// Where keys or values have different lengths, what lies so many bytes behind the start of a value is prefetched.
 const BYTES_AHEAD: usize = 768;
 
-/// If so few entries of a block are left when some are lent or it is entered, the next one is prefetched as well.
-pub(super) const NEAR_END: usize = 10;
-
-/// So many bytes of a block, behind its first line, are prefetched for a walk that is near its end, and for one that has gone over
-/// a whole block before.
-pub(super) const START_OF_NEXT: usize = 576;
-const MUCH_OF_NEXT: usize = 1024;
-
 /// Of one value so many bytes are prefetched at most, and at first so many of all: the processor itself fetches ahead in long ones.
 const MOST_AHEAD: usize = 128;
 const MOST_AT_FIRST: usize = 1536;
@@ -68,6 +60,8 @@ pub(crate) struct PlainEntries {
     slot: usize,
     /// The same when they were lent; 0 in a block that was gone into from the one before.
     lent_at: usize,
+    /// Whether they were lent in a block before.
+    has_gone_on: bool,
     /// Where keys and values lie, if they do at equal distances.
     strides: Option<Strides>,
     /// Whether values are prefetched.
@@ -278,23 +272,29 @@ impl PlainEntries {
         self.end != old
     }
 
-    /// Moves to the first entry of the next block, which the caller puts in place of this one at once, if it is plain and within
-    /// limits. Returns `false`, with nothing changed, otherwise.
-    fn enter(&mut self, next: &LoadedBlock, limits: Limits<'_>) -> bool {
+    /// Up to where the entries of the next block are within limits, and whether more may follow there, if the first one is plain
+    /// and among them.
+    fn stretch_of_next(&self, next: &BlockView<'_>, limits: Limits<'_>) -> Option<(usize, bool)> {
+        let (end, goes_on) = end(next, 0, FIRST_STRIDE, limits);
+        let is_plain = end > 0 && !next.continues() && next.is_put(0, self.visible);
+        is_plain.then_some((end, goes_on))
+    }
+
+    /// Moves to the first entry of the next block, given [its stretch](PlainEntries::stretch_of_next), and `key` to its key.
+    fn go_into(&mut self, next: LoadedBlock, (end, goes_on): (usize, bool), key: &mut Vec<u8>) {
+        #[cfg(test)]
+        count_visit();
         let view = next.view();
-        let all_plain = view.are_all_puts(self.visible);
-        let (end, goes_on) = end(&view, 0, FIRST_STRIDE, limits);
-        if end == 0 || view.continues() || !(all_plain || view.is_put(0, self.visible)) {
-            return false;
-        }
-        (self.slot, self.lent_at) = (0, 0);
-        (self.end, self.goes_on) = (end, goes_on);
-        self.known = if all_plain { end } else { 1 };
-        self.all_plain = all_plain;
+        view.key_into(0, key);
+        self.all_plain = view.are_all_puts(self.visible);
         self.strides = view.strides();
         self.walk = None;
+        (self.slot, self.lent_at, self.has_gone_on) = (0, 0, true);
+        (self.end, self.goes_on) = (end, goes_on);
+        self.known = if self.all_plain { end } else { 1 };
         self.pins.let_go();
-        true
+        self.block = next;
+        self.prefetch_first();
     }
 
     /// Whether fewer entries than `most` are lent ahead, and there may be more.
@@ -302,9 +302,9 @@ impl PlainEntries {
         self.goes_on && self.end.abs_diff(self.slot) <= most
     }
 
-    /// Whether any entry was passed since they were lent or the block was entered.
+    /// Whether any entry was passed.
     pub fn has_moved(&self) -> bool {
-        self.slot != self.lent_at
+        self.has_gone_on || self.slot != self.lent_at
     }
 
     /// The sequence of the entry.
@@ -348,8 +348,8 @@ impl TableCursor {
             Direction::Backward => behind,
         };
         let all_plain = view.are_all_puts(reach.visible);
-        if reach.direction == Direction::Forward && view.count() - self.slot <= NEAR_END {
-            (self.table).prefetch_start(block.number + 1, START_OF_NEXT);
+        if reach.direction == Direction::Forward {
+            self.table.prefetch_behind(block, self.slot);
         }
         let strides = view.strides();
         let Some(block) = self.here.take() else {
@@ -359,6 +359,7 @@ impl TableCursor {
             direction: reach.direction,
             slot,
             lent_at: slot,
+            has_gone_on: false,
             strides,
             fetches_values: reach.with_values && reach.direction == Direction::Forward,
             walk: self.walk.take(),
@@ -393,23 +394,16 @@ impl TableCursor {
         }
         self.source.note_pinned(plain.shortest_pinned);
         let block = self.table.block_going_forward(next, &mut self.source)?;
-        // The block was walked from its first entry on.
-        let is_long = plain.lent_at == 0;
-        if !plain.enter(&block, limits) {
+        let Some(stretch) = plain.stretch_of_next(&block.view(), limits) else {
             // The next step enters it in the usual way.
-            self.read_ahead = Some(block);
+            self.refused = Some(block);
             return Ok(false);
+        };
+        match plain.has_gone_on {
+            true => self.table.prefetch_much(next + 1),
+            false => self.table.prefetch_behind(&block, 0),
         }
-        if is_long {
-            self.table.prefetch_start(next + 1, MUCH_OF_NEXT);
-        } else if block.view().count() <= NEAR_END {
-            self.table.prefetch_start(next + 1, START_OF_NEXT);
-        }
-        #[cfg(test)]
-        count_visit();
-        block.view().key_into(0, key);
-        plain.block = block;
-        plain.prefetch_first();
+        plain.go_into(block, stretch, key);
         Ok(true)
     }
 

@@ -10,6 +10,7 @@ mod given;
 mod hostile;
 mod key_maps;
 mod learned;
+mod next_blocks;
 mod placed;
 mod read_ahead;
 mod round_trip;
