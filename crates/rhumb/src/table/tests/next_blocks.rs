@@ -9,9 +9,12 @@ use crate::entry::{Cursor, Direction, MAX_SEQUENCE};
 use crate::error::Error;
 use crate::table::{Limits, PlainEntries, Reach, TableCursor};
 
+/// An entry of a model: its key and sequence, its kind and value.
+type ModelEntry<'m> = (&'m (Vec<u8>, Reverse<Sequence>), &'m (EntryKind, Vec<u8>));
+
 /// The entries of a model in order, and what a walk over them may not come to.
 struct Walk<'m> {
-    entries: Vec<(&'m (Vec<u8>, Reverse<Sequence>), &'m (EntryKind, Vec<u8>))>,
+    entries: Vec<ModelEntry<'m>>,
     limit: Option<Vec<u8>>,
     visible: Sequence,
     /// The entry where it stands.
