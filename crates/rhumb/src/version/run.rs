@@ -79,7 +79,8 @@ impl Run {
     }
 
     /// The table that may hold `key`, or delete it.
-    #[inline]
+    // Inlined by force: a get would make a call for each run.
+    #[inline(always)]
     pub fn table_for(&self, key: &[u8]) -> Option<InRun<'_>> {
         let number = abbreviate(&self.prefix, key);
         let at = self.ending_before_number(key, number);
@@ -124,7 +125,7 @@ impl Run {
     }
 
     /// The slice that the table at a place has of a model over several tables, if there is one.
-    #[inline]
+    #[inline(always)]
     pub fn slice(&self, at: usize) -> Option<SliceRef<'_>> {
         self.models.as_ref()?.slice(at, &self.tables)
     }
@@ -189,7 +190,7 @@ pub(crate) struct InRun<'a> {
 
 impl<'a> InRun<'a> {
     /// Its slice of a model over several tables of the run, if there is one.
-    #[inline]
+    #[inline(always)]
     pub fn slice(self) -> Option<SliceRef<'a>> {
         self.run.slice(self.at)
     }

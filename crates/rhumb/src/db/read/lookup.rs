@@ -13,7 +13,7 @@ use crate::options::TierSpec;
 use crate::table::TimedGet;
 use crate::table::{Asked, BlockSource, NumberCache, TableReader, hash_key};
 use crate::tune::Tuned;
-use crate::version::{InRun, LEVELS, LookUp, Table};
+use crate::version::{InRun, LEVELS, LookUp, Run, Table};
 
 use super::above::AboveFilter;
 use super::view::View;
@@ -108,51 +108,49 @@ impl<'a> Lookup<'a> {
             }
         }
         self.prefetch_memtables(view);
-        let key = self.key;
-        let runs = view.levels.all_runs();
-        let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
-        let next = tables.next();
+        let mut runs = view.levels.all_runs();
+        let next = runs.find_map(|(level, run)| Some((level, run.table_for(self.key)?)));
         self.prefetch_filter(next.map(|(_, table)| table));
         self.ask_memtables(view);
         if self.concurrent && !self.decided() {
             self.ask_tier_ahead(view, source);
         }
         match view.levels.runs_count() {
-            2.. if !self.decided() => self.ask_many(next, tables, source)?,
-            _ => self.ask_tables(next, tables, source)?,
+            2.. => self.ask_many(next, runs, source)?,
+            _ => {
+                if let Some((level, table)) = next
+                    && self.may_be_changed_by(level, &table)
+                {
+                    self.ask_table(table, source, true)?;
+                    self.note_asked(level);
+                }
+            }
         }
         self.note_end();
         Ok(())
     }
 
-    /// As [`Lookup::ask_tables`], with the filters of the next tables fetched from memory together.
+    /// Asks the tables of several runs, newest first: the `next` one, whose filter was prefetched, and those of the runs behind
+    /// it. Unless a memtable decided, the filters of the next tables are fetched from memory together.
     // A function of its own, so that gets in a single run do not pay for it.
     #[inline(never)]
     fn ask_many<'v>(
         &mut self,
-        next: Option<(usize, InRun<'v>)>,
-        mut tables: impl Iterator<Item = (usize, InRun<'v>)>,
-        source: &mut BlockSource,
-    ) -> Result<()> {
-        let mut ahead = [None; AHEAD];
-        for (place, found) in ahead.iter_mut().zip(&mut tables) {
-            prefetch_filter(found.1, self.hash);
-            *place = Some(found);
-        }
-        let hash = self.hash;
-        let others = tables.inspect(|(_, table)| prefetch_filter(*table, hash));
-        self.ask_tables(next, ahead.iter().flatten().copied().chain(others), source)
-    }
-
-    /// Asks tables, newest first: the `next` one, whose filter was prefetched, and those behind it.
-    // Part of each of its two callers, so that a get in a single run makes no call for it.
-    #[inline(always)]
-    fn ask_tables<'v>(
-        &mut self,
         mut next: Option<(usize, InRun<'v>)>,
-        mut tables: impl Iterator<Item = (usize, InRun<'v>)>,
+        runs: impl Iterator<Item = (usize, &'v Arc<Run>)>,
         source: &mut BlockSource,
     ) -> Result<()> {
+        let (key, hash) = (self.key, self.hash);
+        let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
+        let mut ahead = [None; AHEAD];
+        if !self.decided() {
+            for (place, found) in ahead.iter_mut().zip(&mut tables) {
+                prefetch_filter(found.1, hash);
+                *place = Some(found);
+            }
+        }
+        let others = tables.inspect(|(_, table)| prefetch_filter(*table, hash));
+        let mut tables = ahead.iter().flatten().copied().chain(others);
         while let Some((level, table)) = next
             && (level == 0 || !self.decided())
         {
@@ -211,9 +209,10 @@ impl<'a> Lookup<'a> {
 
     /// Notes, where the filter over what stands above the tier let everything be asked, whether that was for nothing.
     pub(in crate::db) fn note_end(&mut self) {
-        let is_asked = self.is_filtered && !self.sources.above_negative;
-        let is_above = self.decided() && !self.sources.tier_probed;
-        self.sources.above_false_positive = is_asked && !is_above;
+        if self.is_filtered && !self.sources.above_negative {
+            let is_above = self.decided() && !self.sources.tier_probed;
+            self.sources.above_false_positive = !is_above;
+        }
     }
 
     /// Whether the filter over what stands above the tier has the key. If not, only the tier and range deletes are asked.

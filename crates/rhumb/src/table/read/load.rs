@@ -90,7 +90,7 @@ impl TableReader {
     ) -> Option<LoadedBlock> {
         #[cfg(test)]
         count_visit();
-        let recent = source.recent.as_ref();
+        let recent = source.recent();
         if let Some(recent) = recent.filter(|recent| recent.number == number) {
             return Some(recent.clone());
         }
@@ -144,7 +144,8 @@ impl TableReader {
             }
         }
         let block = self.read_block(number, source)?;
-        source.fetched.take_if(|fetched| fetched.last == number);
+        let fetched = &mut source.held().fetched;
+        fetched.take_if(|fetched| fetched.last == number);
         Ok(block)
     }
 
@@ -180,12 +181,12 @@ impl TableReader {
         if !source.has_fetched(number) {
             self.fetch((number, number), source.room(), source)?;
         }
-        let Some(fetched) = source.fetched.take() else {
+        let Some(fetched) = source.held().fetched.take() else {
             return Err(self.no_such_block(number));
         };
         if fetched.first != fetched.last {
             // Others of these blocks are probably next.
-            source.fetched = Some(fetched.clone());
+            source.held().fetched = Some(fetched.clone());
         }
         self.admit(number, fetched)
     }
@@ -246,7 +247,7 @@ impl TableReader {
         room: Option<Room>,
         source: &mut BlockSource,
     ) -> Result<()> {
-        source.fetched = None;
+        source.held().fetched = None;
         let stretch = self.stretch(first, last);
         let (start, len) = stretch.ok_or_else(|| self.no_such_block(first))?;
         let bytes = match self.take_ahead((first, last), source) {
@@ -260,7 +261,7 @@ impl TableReader {
             }
         };
         source.trace.count_read(last - first + 1, len);
-        source.fetched = Some(Fetched::new((first, last), start, bytes, room));
+        source.held().fetched = Some(Fetched::new((first, last), start, bytes, room));
         Ok(())
     }
 

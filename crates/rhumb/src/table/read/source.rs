@@ -48,6 +48,18 @@ impl Fetched {
     }
 }
 
+/// The blocks that a source has, or will have.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    /// The blocks of the last read call.
+    pub fetched: Option<Fetched>,
+    /// A block, of whatever table, that a thread reads.
+    pub ahead: Option<Box<Ahead>>,
+    /// A block that may be needed again: the one that answered the last of several gets, or the
+    /// first one of a search.
+    pub recent: Option<LoadedBlock>,
+}
+
 /// Where one get or cursor takes its blocks from.
 #[derive(Debug)]
 pub(crate) struct BlockSource {
@@ -57,13 +69,8 @@ pub(crate) struct BlockSource {
     pub(in crate::table) timed: bool,
     /// The table that was entered last; 0 for none.
     table: u64,
-    /// The blocks of the last read call.
-    pub(super) fetched: Option<Fetched>,
-    /// A block, of whatever table, that a thread reads.
-    pub(super) ahead: Option<Box<Ahead>>,
-    /// A block that may be needed again: the one that answered the last of several gets, or the
-    /// first one of a search.
-    pub(in crate::table) recent: Option<LoadedBlock>,
+    /// The blocks that it has; `None` for most gets, which find theirs in memory, and have nothing to drop then.
+    held: Option<Held>,
     keep_recent: bool,
     /// How often a forward scan has reached a block that was not in memory.
     misses_forward: u32,
@@ -81,9 +88,7 @@ impl BlockSource {
             fill_cache,
             timed: !fill_cache,
             table: 0,
-            fetched: None,
-            ahead: None,
-            recent: None,
+            held: None,
             keep_recent: false,
             misses_forward: 0,
             read_forward: 0,
@@ -101,11 +106,24 @@ impl BlockSource {
     }
 
     /// Forgets the blocks of the last table: block numbers are relative to a table.
-    #[inline]
+    // Inlined by force, as below: a call would be longer than what it does, once a get.
+    #[inline(always)]
     pub(in crate::table) fn leave_table(&mut self) {
         self.table = 0;
-        self.fetched = None;
-        self.recent = None;
+        if let Some(held) = &mut self.held {
+            (held.fetched, held.recent) = (None, None);
+        }
+    }
+
+    /// The blocks that it has, to change them.
+    pub(super) fn held(&mut self) -> &mut Held {
+        self.held.get_or_insert_default()
+    }
+
+    /// The block that may be needed again.
+    #[inline]
+    pub(super) fn recent(&self) -> Option<&LoadedBlock> {
+        self.held.as_ref()?.recent.as_ref()
     }
 
     /// Leaves the last table, if that is another one than the one with this number. Every get does so before it reads.
@@ -125,8 +143,10 @@ impl BlockSource {
     /// Drops the first block of a search, unless more gets follow.
     #[inline]
     pub(in crate::table) fn forget_unless_shared(&mut self) {
-        if !self.keep_recent {
-            self.recent = None;
+        if let Some(held) = &mut self.held
+            && !self.keep_recent
+        {
+            held.recent = None;
         }
     }
 
@@ -139,9 +159,8 @@ impl BlockSource {
     /// Keeps the block that answered a get, if more gets follow.
     #[inline]
     pub(in crate::table) fn keep(&mut self, block: &LoadedBlock) {
-        let kept = self.recent.as_ref().map(|recent| recent.number);
-        if self.keep_recent && kept != Some(block.number) {
-            self.recent = Some(block.clone());
+        if self.keep_recent && !self.has_recent(block.number) {
+            self.held().recent = Some(block.clone());
         }
     }
 
@@ -154,13 +173,12 @@ impl BlockSource {
     /// Takes over blocks of a table that were read for the next get.
     pub(super) fn take_over(&mut self, table: u64, fetched: Fetched) {
         self.enter_table(table);
-        self.fetched = Some(fetched);
+        self.held().fetched = Some(fetched);
     }
 
     /// Whether the block of the last get is this one.
     pub(super) fn has_recent(&self, number: u64) -> bool {
-        let recent = self.recent.as_ref();
-        recent.is_some_and(|recent| recent.number == number)
+        self.recent().is_some_and(|recent| recent.number == number)
     }
 
     /// Where blocks are kept that are read for themselves.
@@ -174,7 +192,7 @@ impl BlockSource {
     }
 
     pub(super) fn has_fetched(&self, number: u64) -> bool {
-        let fetched = self.fetched.as_ref();
+        let fetched = self.held.as_ref().and_then(|held| held.fetched.as_ref());
         fetched.is_some_and(|f| (f.first..=f.last).contains(&number))
     }
 

@@ -94,7 +94,8 @@ impl RunModels {
     }
 
     /// The slice that the table at a place has of a model, if there is one. The first caller of a chunk makes its models.
-    #[inline]
+    // A call, which gets in runs without models do not make.
+    #[inline(never)]
     pub fn slice(&self, at: usize, tables: &[Arc<Table>]) -> Option<SliceRef<'_>> {
         let behind = self.starts.partition_point(|start| *start as usize <= at);
         let number = behind.checked_sub(1)?;
