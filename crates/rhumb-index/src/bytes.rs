@@ -48,7 +48,19 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: usize) {
 }
 
 /// Splits a LEB128 length of at most five bytes off the front of `bytes`.
-pub(crate) fn take_varint<'a>(bytes: &mut &'a [u8]) -> Option<usize> {
+#[inline]
+pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<usize> {
+    match *bytes {
+        // Nearly all.
+        [byte @ ..0x80, rest @ ..] => {
+            *bytes = rest;
+            Some((*byte).into())
+        }
+        _ => take_long_varint(bytes),
+    }
+}
+
+fn take_long_varint<'a>(bytes: &mut &'a [u8]) -> Option<usize> {
     let mut value = 0u64;
     for shift in (0..35).step_by(7) {
         let (&byte, rest): (&'a u8, &'a [u8]) = bytes.split_first()?;

@@ -50,10 +50,12 @@ pub(in crate::kinds) fn not_above(mut group: &[u8], members: usize, key: &[u8]) 
             Ordering::Less => return member,
             Ordering::Equal => {
                 let key_rest = key.get(matched..).unwrap_or_default();
-                if own > key_rest {
+                let common = common_prefix(own, key_rest);
+                // Of two bytes of which one is missing, that is the smaller one.
+                if own.get(common) > key_rest.get(common) {
                     return member;
                 }
-                matched += common_prefix(own, key_rest);
+                matched += common;
             }
         }
     }

@@ -1,7 +1,9 @@
 //! Where the columns of a block lie, and the checks that they do.
 
+mod lengths;
 mod pointers;
 
+use self::lengths::Lengths;
 use self::pointers::has_pointers;
 use super::header::{Header, check_header, parse_kind};
 use super::{BlockView, FENCE_KEY_BYTES, Fence, HEADER_BYTES, NO_HINT, WITH_FENCE_KEYS, flag};
@@ -9,53 +11,6 @@ use crate::entry::{EntryKind, Sequence};
 use crate::table::form::bits::{unpack, word};
 use crate::table::form::damage::Damage;
 use crate::table::form::units::UnitShape;
-
-/// A column of lengths: stored, or the same length for all entries.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Lengths {
-    /// Where the lengths are stored; if `width` is 0, the length of all entries.
-    start_or_alike: u32,
-    /// Bytes of a stored length; 0 if all lengths are equal.
-    width: u8,
-}
-
-impl Lengths {
-    /// Where the lengths are stored.
-    fn start(&self) -> usize {
-        self.start_or_alike as usize
-    }
-
-    /// The length of all entries, if the lengths are equal.
-    #[inline]
-    pub fn alike(&self) -> usize {
-        self.start_or_alike as usize
-    }
-
-    #[inline]
-    pub fn get(&self, raw: &[u8], i: usize) -> usize {
-        match self.width {
-            0 => self.alike(),
-            1 => raw.get(self.start() + i).copied().unwrap_or(0).into(),
-            2 => u16::from_le_bytes(word(raw, self.start() + 2 * i)).into(),
-            _ => u32::from_le_bytes(word(raw, self.start() + 4 * i)) as usize,
-        }
-    }
-
-    /// The sum of the lengths of the entries `from..to`, which lie in one group.
-    #[inline]
-    pub fn sum(&self, raw: &[u8], from: usize, to: usize) -> usize {
-        match self.width {
-            0 => (to - from) * self.alike(),
-            1 => raw
-                .get(self.start() + from..self.start() + to)
-                .unwrap_or_default()
-                .iter()
-                .map(|b| usize::from(*b))
-                .sum(),
-            _ => (from..to).map(|i| self.get(raw, i)).sum(),
-        }
-    }
-}
 
 /// Where the columns of a raw block lie, in bytes from its start. Small, since every get makes one;
 /// only values may lie after the first 4 GiB of a block.
@@ -130,7 +85,7 @@ impl BlockLayout {
             return Err(Damage::new(0, "a block header", found));
         };
         check_header(header)?;
-        let (layout, values, mut end) = Self::lay_out(raw);
+        let (layout, values, mut end) = Self::lay_out::<false>(raw);
         if has_pointers(raw) {
             end += layout.parse_pointers(raw, end)?;
         }
@@ -167,7 +122,7 @@ impl BlockLayout {
     /// arbitrary columns. Every get calls this, so no check is repeated.
     #[inline]
     pub fn of_sound(raw: &[u8]) -> BlockLayout {
-        Self::lay_out(raw).0
+        Self::lay_out::<true>(raw).0
     }
 
     /// The columns of a unit of `len` bytes without its checksum.
@@ -205,9 +160,10 @@ impl BlockLayout {
         self
     }
 
-    /// The columns, where the values start, and where the block ends, according to the header.
+    /// The columns, where the values start, and where the block ends, according to the header. Of a `SOUND` block, whose length is
+    /// right, the values may be found from the end.
     #[inline(always)]
-    fn lay_out(raw: &[u8]) -> (BlockLayout, u64, u64) {
+    fn lay_out<const SOUND: bool>(raw: &[u8]) -> (BlockLayout, u64, u64) {
         let header = raw.first_chunk::<HEADER_BYTES>();
         let header = Header(header.unwrap_or(&[0; HEADER_BYTES]));
         let (count, codes) = (header.count(), header.codes());
@@ -248,13 +204,13 @@ impl BlockLayout {
             ),
             ..BlockLayout::default()
         };
-        let values = layout.take_rest(raw, &mut columns);
+        let values = layout.take_rest::<SOUND>(raw, &mut columns);
         (layout, values, columns.at)
     }
 
     /// Assigns the columns after the lengths; returns where the values, the last one, start.
     #[inline]
-    fn take_rest(&mut self, raw: &[u8], columns: &mut Columns) -> u64 {
+    fn take_rest<const SOUND: bool>(&mut self, raw: &[u8], columns: &mut Columns) -> u64 {
         let count = u64::from(self.count);
         if self.kind_alike.is_none() {
             self.kinds = columns.take(count);
@@ -270,7 +226,10 @@ impl BlockLayout {
         }
         let key_bytes = match self.fixed_keys {
             true => count * self.suffix.alike() as u64,
-            false => self.end_of_groups(raw, self.key_offsets, &self.suffix),
+            false => match self.values_from_end(raw).filter(|_| SOUND) {
+                Some(values) => values.wrapping_sub(columns.at),
+                None => self.end_of_groups(raw, self.key_offsets, &self.suffix),
+            },
         };
         self.keys = columns.take(key_bytes);
         let value_bytes = match self.fixed_values {
@@ -280,6 +239,21 @@ impl BlockLayout {
         let values = columns.at;
         self.values = columns.take(value_bytes);
         values
+    }
+
+    /// Where values of one length start in a block of the right length, unless pointers follow them. That spares a get the sum of the
+    /// lengths of the last group's keys.
+    #[inline(always)]
+    fn values_from_end(&self, raw: &[u8]) -> Option<u64> {
+        if !self.fixed_values || has_pointers(raw) {
+            return None;
+        }
+        let behind = match self.has_fence_keys {
+            true => FENCE_KEY_BYTES as u64,
+            false => 0,
+        };
+        let bytes = u64::from(self.count) * self.value.alike() as u64 + behind;
+        (raw.len() as u64).checked_sub(bytes)
     }
 
     /// Where the last group ends: its offset plus the sum of its lengths.
@@ -345,6 +319,14 @@ impl BlockLayout {
             2 => u16::from_le_bytes(word(raw, column + 2 * group)).into(),
             _ => u32::from_le_bytes(word(raw, column + 4 * group)) as usize,
         }
+    }
+
+    /// Where each group of keys starts, relative to the first key, if that takes two bytes each.
+    #[inline]
+    pub(super) fn narrow_key_offsets<'r>(&self, raw: &'r [u8]) -> Option<&'r [[u8; 2]]> {
+        let at = self.key_offsets as usize;
+        let column = raw.get(at..at + 2 * self.groups())?;
+        (self.offset_width == 2).then_some(column.as_chunks().0)
     }
 
     /// Where a group of keys starts, relative to the first key.

@@ -11,6 +11,7 @@ mod builder;
 mod even_puts;
 mod fence_keys;
 mod header;
+mod heads;
 mod layout;
 mod pointers;
 mod put_row;

@@ -17,6 +17,7 @@ use rhumb_index::search::{
 };
 
 use super::BlockView;
+use super::heads::{NarrowHeads, groups_among};
 use super::layout::slot_hint;
 use super::row_keys::RowKeys;
 use crate::entry::{MAX_SEQUENCE, Sequence, compare};
@@ -117,13 +118,10 @@ impl BlockView<'_> {
         if among.len() > GROUPS_AT_ONCE {
             return among;
         }
-        let (mut below, mut not_above) = (among.start, among.start);
-        for group in among {
-            let head = self.head_start(group);
-            below += usize::from(head < start);
-            not_above += usize::from(head <= start);
+        match NarrowHeads::of(self) {
+            Some(heads) => groups_among(among, start, |group| heads.start(group)),
+            None => groups_among(among, start, |group| self.head_start(group)),
         }
-        below..not_above
     }
 
     /// The groups among which that of the key is expected: what begins before them is below the key, which starts with these 16
@@ -143,23 +141,6 @@ impl BlockView<'_> {
         match low_holds && high_holds {
             true => from..to.min(groups),
             false => 0..groups,
-        }
-    }
-
-    /// The first 16 bytes of the first key of a group, without the block prefix, as a number padded with zeros.
-    #[inline]
-    fn head_start(&self, group: usize) -> u128 {
-        let layout = self.layout;
-        let at = layout.keys() + layout.key_offset(self.raw, group);
-        let len = layout.suffix.get(self.raw, group << layout.group_shift);
-        match self.raw.get(at..).and_then(|bytes| bytes.first_chunk()) {
-            // What follows the key is masked out.
-            Some(bytes) => match len {
-                0 => 0,
-                1..16 => u128::from_be_bytes(*bytes) & (u128::MAX << (8 * (16 - len))),
-                _ => u128::from_be_bytes(*bytes),
-            },
-            None => first_sixteen(self.slice(at, len.min(16))),
         }
     }
 
@@ -221,26 +202,78 @@ impl BlockView<'_> {
     fn find_in_group(&self, group: usize, rest: &[u8], sequence: Sequence) -> (usize, bool) {
         let layout = self.layout;
         let head = self.head(group);
-        let common = common_prefix(head, rest);
         let first = group << layout.group_shift;
-        let end = self.count().min(first + (1 << layout.group_shift));
-        let mut at = layout.keys() + layout.key_offset(self.raw, group) + head.len();
-        for slot in first + 1..end {
-            let len = layout.suffix.get(self.raw, slot);
-            let shared = layout.shared.get(self.raw, slot);
-            // A key that shares more with the head than `rest` does is before the target, as the
-            // head is.
-            if shared <= common {
-                let rest = rest.get(shared..).unwrap_or_default();
-                let order = compare(self.slice(at, len), rest);
-                if !self.is_before(order, slot, sequence) {
+        let slots = first + 1..self.count().min(first + (1 << layout.group_shift));
+        let target = InGroup {
+            rest,
+            common: common_prefix(head, rest),
+            sequence,
+            at: layout.keys() + layout.key_offset(self.raw, group) + head.len(),
+        };
+        let columns = [layout.shared, layout.suffix];
+        match columns.map(|column| column.bytes(self.raw, slots.clone())) {
+            [Some(shared), Some(own)] => {
+                let lengths = shared.iter().zip(own);
+                let lengths =
+                    lengths.map(|(shared, own)| [usize::from(*shared), usize::from(*own)]);
+                self.find_behind_head(target, slots, lengths)
+            }
+            _ => {
+                let of = |slot| columns.map(|column| column.get(self.raw, slot));
+                self.find_behind_head(target, slots.clone(), slots.map(of))
+            }
+        }
+    }
+
+    /// As [`BlockView::find_in_group`], among the slots behind the first one: with how many bytes each shares with the head, and
+    /// the number of its own.
+    #[inline(always)]
+    fn find_behind_head(
+        &self,
+        target: InGroup<'_>,
+        slots: Range<usize>,
+        lengths: impl Iterator<Item = [usize; 2]>,
+    ) -> (usize, bool) {
+        let mut at = target.at;
+        let behind = target.rest.get(target.common..).unwrap_or_default();
+        let number = first_eight(behind);
+        for (slot, [shared, own]) in slots.clone().zip(lengths) {
+            // Most share with the head what the target does, and differ from it in the eight bytes behind that. What follows
+            // shorter keys only makes the number larger. A key that shares more is before the target, as the head is.
+            let is_near = shared == target.common;
+            let before = shared > target.common || is_near && self.eight_at(at) < number;
+            if !before {
+                let rest = target.rest.get(shared..).unwrap_or_default();
+                let order = compare(self.slice(at, own), rest);
+                if !self.is_before(order, slot, target.sequence) {
                     return (slot, order == Ordering::Equal);
                 }
             }
-            at += len;
+            at += own;
         }
-        (end, false)
+        (slots.end, false)
     }
+
+    /// The eight bytes at `at` as a number; zeros behind the end of the block.
+    #[inline(always)]
+    fn eight_at(&self, at: usize) -> u64 {
+        let bytes = self.raw.get(at..).unwrap_or_default();
+        match bytes.first_chunk() {
+            Some(bytes) => u64::from_be_bytes(*bytes),
+            None => first_eight(bytes),
+        }
+    }
+}
+
+/// The key and sequence to find in a group behind its first key, the head.
+struct InGroup<'k> {
+    /// The key after the block prefix.
+    rest: &'k [u8],
+    /// How many bytes of it the head has as well.
+    common: usize,
+    sequence: Sequence,
+    /// Where the own bytes of the key behind the head start.
+    at: usize,
 }
 
 /// The rest of a key after a prefix, if it has the prefix. Most prefixes are short.
