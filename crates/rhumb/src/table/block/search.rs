@@ -78,46 +78,74 @@ impl BlockView<'_> {
             let slot = self.lower_bound_in_row(&target, expected);
             return (slot, Row::of(*self).has_key(slot, &target));
         }
-        // Whether the first key of a group is before the target.
-        let before = |group: usize| {
-            let order = self.head(group).cmp(rest);
-            self.is_before(order, group << self.layout.group_shift, sequence)
-        };
-        let near = self.groups_near(rest, expected);
-        match first_not(near, before).checked_sub(1) {
-            Some(group) => self.find_in_group(group, rest, sequence),
-            None => (0, false),
-        }
+        let among = self.groups_expected(first_sixteen(rest), expected);
+        let found = self.find_in_groups(among, rest, sequence);
+        found.unwrap_or((0, false))
     }
 
     /// The first of these slots whose key is not below `key`; their end if all are below it.
     #[inline]
     pub fn first_from(&self, slots: Range<usize>, key: &[u8]) -> usize {
-        if self.layout.fixed_keys {
-            let prefix = self.prefix();
-            return match strip(prefix, key) {
-                Some(rest) => Row::of(*self).lower_bound(slots, &Target::of(rest, MAX_SEQUENCE)),
-                None if key < prefix => slots.start,
-                None => slots.end,
-            };
-        }
-        let is_below = |slot| self.compare(slot, key) == Ordering::Less;
-        match slots.end.checked_sub(1).filter(|last| slots.contains(last)) {
-            Some(last) if !is_below(last) => first_not(slots.start..last, is_below),
-            _ => slots.end,
+        let prefix = self.prefix();
+        match strip(prefix, key) {
+            Some(rest) if self.layout.fixed_keys => {
+                Row::of(*self).lower_bound(slots, &Target::of(rest, MAX_SEQUENCE))
+            }
+            Some(rest) => self.first_in_groups(slots, rest),
+            None if key < prefix => slots.start,
+            None => slots.end,
         }
     }
 
-    /// The groups whose first keys have to be compared whole: those before are below the key, those behind are above it.
+    /// As [`BlockView::first_from`], of keys of different lengths, given the key after the block prefix.
+    #[inline(never)]
+    fn first_in_groups(&self, slots: Range<usize>, rest: &[u8]) -> usize {
+        if slots.is_empty() {
+            return slots.end;
+        }
+        let shift = self.layout.group_shift;
+        let behind = slots.end.div_ceil(1 << shift);
+        // Limits are often far away: then the first key behind tells all.
+        if behind < self.layout.groups() && self.head_start(behind) < first_sixteen(rest) {
+            return slots.end;
+        }
+        match self.find_in_groups(slots.start >> shift..behind, rest, MAX_SEQUENCE) {
+            Some((slot, _)) => slot.clamp(slots.start, slots.end),
+            None => slots.start,
+        }
+    }
+
+    /// The first slot in these groups, or right behind them, that is not before the target, given its key after the block prefix,
+    /// and whether it is known to have that key. `None` if the first one begins at or behind the target.
+    #[inline(always)]
+    fn find_in_groups(
+        &self,
+        among: Range<usize>,
+        rest: &[u8],
+        sequence: Sequence,
+    ) -> Option<(usize, bool)> {
+        let first = among.start;
+        // Whether the first key of a group is before the target.
+        let before = |group: usize| {
+            let order = self.head(group).cmp(rest);
+            self.is_before(order, group << self.layout.group_shift, sequence)
+        };
+        match first_not(self.groups_near(among, rest), before) {
+            behind if behind == first => None,
+            behind => Some(self.find_in_group(behind - 1, rest, sequence)),
+        }
+    }
+
+    /// Of these groups those whose first keys have to be compared whole: those before are below the key, those behind are above
+    /// it.
     ///
     /// The first 16 bytes of each are compared as one number, all of them: none waits for another one to be in memory.
     #[inline]
-    fn groups_near(&self, rest: &[u8], expected: Option<u64>) -> Range<usize> {
-        let start = first_sixteen(rest);
-        let among = self.groups_expected(start, expected);
+    fn groups_near(&self, among: Range<usize>, rest: &[u8]) -> Range<usize> {
         if among.len() > GROUPS_AT_ONCE {
             return among;
         }
+        let start = first_sixteen(rest);
         match NarrowHeads::of(self) {
             Some(heads) => groups_among(among, start, |group| heads.start(group)),
             None => groups_among(among, start, |group| self.head_start(group)),
@@ -199,6 +227,7 @@ impl BlockView<'_> {
 
     /// The first slot of `group` that is not before the target, and whether it has the key. The group's first slot is before
     /// it.
+    #[inline(never)]
     fn find_in_group(&self, group: usize, rest: &[u8], sequence: Sequence) -> (usize, bool) {
         let layout = self.layout;
         let head = self.head(group);

@@ -35,6 +35,16 @@ impl<'a> BlockView<'a> {
         self.layout.count()
     }
 
+    /// This slot, or the one behind it at which the next group of keys begins: a search up to there reads only first keys of groups,
+    /// unless it ends before.
+    #[inline]
+    pub fn up_to_group(&self, slot: usize) -> usize {
+        match self.layout.fixed_keys {
+            true => slot,
+            false => slot.next_multiple_of(1 << self.layout.group_shift),
+        }
+    }
+
     /// Whether the previous block ends with this one's first key.
     #[inline]
     pub fn continues(&self) -> bool {

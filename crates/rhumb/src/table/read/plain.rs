@@ -447,7 +447,7 @@ fn end(view: &BlockView<'_>, from: usize, stride: usize, limits: Limits<'_>) -> 
     let count = view.count();
     let to = match limits {
         [None, None, None] => count,
-        _ => count.min(from + stride),
+        _ => count.min(view.up_to_group(from + stride)),
     };
     let mut end = to;
     for limit in limits.into_iter().flatten() {
