@@ -146,7 +146,9 @@ impl TableCursor {
 
     /// Leaves the current entry; the cursor is then invalid.
     fn leave(&mut self) {
-        (self.here, self.refused) = (None, None);
+        // One by one: as a pair, both would be written whole.
+        self.here = None;
+        self.refused = None;
         self.pins.let_go();
     }
 
