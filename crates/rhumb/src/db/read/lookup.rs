@@ -149,6 +149,7 @@ impl<'a> Lookup<'a> {
                 *place = Some(found);
             }
         }
+        // All that follow, if a memtable decided: few of level 0 are asked then.
         let others = tables.inspect(|(_, table)| prefetch_filter(*table, hash));
         let mut tables = ahead.iter().flatten().copied().chain(others);
         while let Some((level, table)) = next

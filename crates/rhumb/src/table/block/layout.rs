@@ -226,10 +226,13 @@ impl BlockLayout {
         }
         let key_bytes = match self.fixed_keys {
             true => count * self.suffix.alike() as u64,
-            false => match self.values_from_end(raw).filter(|_| SOUND) {
-                Some(values) => values.wrapping_sub(columns.at),
-                None => self.end_of_groups(raw, self.key_offsets, &self.suffix),
-            },
+            false => {
+                let values = self.values_from_end(raw).filter(|_| SOUND);
+                match values.and_then(|values| values.checked_sub(columns.at)) {
+                    Some(key_bytes) => key_bytes,
+                    None => self.end_of_groups(raw, self.key_offsets, &self.suffix),
+                }
+            }
         };
         self.keys = columns.take(key_bytes);
         let value_bytes = match self.fixed_values {

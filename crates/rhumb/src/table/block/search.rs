@@ -79,7 +79,7 @@ impl BlockView<'_> {
             return (slot, Row::of(*self).has_key(slot, &target));
         }
         let among = self.groups_expected(first_sixteen(rest), expected);
-        let found = self.find_in_groups(among, rest, sequence);
+        let found = self.find_among_groups(among, rest, sequence);
         found.unwrap_or((0, false))
     }
 
@@ -109,16 +109,16 @@ impl BlockView<'_> {
         if behind < self.layout.groups() && self.head_start(behind) < first_sixteen(rest) {
             return slots.end;
         }
-        match self.find_in_groups(slots.start >> shift..behind, rest, MAX_SEQUENCE) {
+        match self.find_among_groups(slots.start >> shift..behind, rest, MAX_SEQUENCE) {
             Some((slot, _)) => slot.clamp(slots.start, slots.end),
             None => slots.start,
         }
     }
 
     /// The first slot in these groups, or right behind them, that is not before the target, given its key after the block prefix,
-    /// and whether it is known to have that key. `None` if the first one begins at or behind the target.
+    /// and whether it is known to have that key. `None` if they are no groups, or the first one begins at or behind the target.
     #[inline(always)]
-    fn find_in_groups(
+    fn find_among_groups(
         &self,
         among: Range<usize>,
         rest: &[u8],

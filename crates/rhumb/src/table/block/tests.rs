@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::entry::EntryKind;
+use crate::entry::{EntryKind, MAX_SEQUENCE};
 
 type Entries = BTreeMap<(Vec<u8>, std::cmp::Reverse<u64>), Option<Vec<u8>>>;
 
@@ -57,6 +57,8 @@ fn encoded(entries: &Entries, continues: bool) -> Vec<u8> {
 fn check(entries: &Entries, raw: &[u8]) {
     let layout = BlockLayout::parse(raw).unwrap();
     layout.check(raw).unwrap();
+    let sound = BlockLayout::of_sound(raw);
+    assert_eq!(format!("{sound:?}"), format!("{layout:?}"));
     let view = BlockView::new(raw, &layout);
     assert_eq!(view.count(), entries.len());
     view.check_order().unwrap();
@@ -309,6 +311,55 @@ fn hints_bound_the_search_among_many_groups() {
             ] {
                 let (found, _) = view.find_near(key, 7, Some(expected as u64));
                 assert_eq!(found, slot, "{hint:?} about {expected}");
+            }
+        }
+    }
+}
+
+/// Limits inside of groups, at their borders and behind all of a range.
+#[test]
+fn ranges_are_searched_from_and_to_any_slot() {
+    let entry = |i: u32| ((format!("{i:o}").into_bytes(), std::cmp::Reverse(7)), None);
+    for count in [1, 16, 17, 200, 1_000] {
+        let mut entries: Entries = (0..count).map(entry).collect();
+        let raw = encoded(&entries, false);
+        let layout = BlockLayout::parse(&raw).unwrap();
+        let view = BlockView::new(&raw, &layout);
+        entries.extend([entry(8_000), entry(70_000)]);
+        let limits: Vec<_> = entries.keys().map(|(key, _)| key).collect();
+        let count = count as usize;
+        for start in (0..count).step_by(7) {
+            for end in [0, 1, 5, 16, 33, 600].map(|len| count.min(start + len)) {
+                for limit in limits.iter().skip(start / 2).step_by(1 + count / 40) {
+                    let below = view.lower_bound(limit, MAX_SEQUENCE);
+                    let found = view.first_from(start..end, limit);
+                    assert_eq!(found, below.clamp(start, end), "{start}..{end} of {count}");
+                }
+            }
+        }
+    }
+}
+
+/// Nothing but the columns depends on the bytes.
+#[test]
+fn damaged_bytes_have_some_layout() {
+    let entry = |i: u32| {
+        let value = (!i.is_multiple_of(3)).then(|| vec![9; (i % 2) as usize]);
+        ((format!("{i:o}").into_bytes(), std::cmp::Reverse(7)), value)
+    };
+    for alike in [false, true] {
+        let entries: Entries = (0..50)
+            .map(|i| entry(if alike { 6 * i + 1 } else { i }))
+            .collect();
+        let raw = encoded(&entries, false);
+        for len in 0..raw.len() {
+            BlockLayout::of_sound(&raw[..len]);
+        }
+        for at in 0..HEADER_BYTES {
+            for bit in 0..8 {
+                let mut raw = raw.clone();
+                raw[at] ^= 1 << bit;
+                BlockLayout::of_sound(&raw);
             }
         }
     }

@@ -35,8 +35,8 @@ impl<'a> BlockView<'a> {
         self.layout.count()
     }
 
-    /// This slot, or the one behind it at which the next group of keys begins: a search up to there reads only first keys of groups,
-    /// unless it ends before.
+    /// This slot, or the one behind it at which the next group of keys begins: if the first key of that is below a limit, so are all
+    /// before, and none of them is read.
     #[inline]
     pub fn up_to_group(&self, slot: usize) -> usize {
         match self.layout.fixed_keys {

@@ -48,7 +48,7 @@ impl TableReader {
         let Some(reading) = Reading::begin(&self.file, &self.path, (offset, bytes)) else {
             return false;
         };
-        source.held().ahead = Some(Box::new(Ahead {
+        source.held_mut().ahead = Some(Box::new(Ahead {
             table: self.number,
             block,
             reading,
@@ -66,6 +66,6 @@ impl TableReader {
         let is_it = |ahead: &mut Box<Ahead>| {
             ahead.table == self.number && blocks == (ahead.block, ahead.block)
         };
-        source.held().ahead.take_if(is_it)?.reading.end()
+        source.held_mut().ahead.take_if(is_it)?.reading.end()
     }
 }

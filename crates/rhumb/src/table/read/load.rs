@@ -144,7 +144,7 @@ impl TableReader {
             }
         }
         let block = self.read_block(number, source)?;
-        let fetched = &mut source.held().fetched;
+        let fetched = &mut source.held_mut().fetched;
         fetched.take_if(|fetched| fetched.last == number);
         Ok(block)
     }
@@ -181,12 +181,12 @@ impl TableReader {
         if !source.has_fetched(number) {
             self.fetch((number, number), source.room(), source)?;
         }
-        let Some(fetched) = source.held().fetched.take() else {
+        let Some(fetched) = source.held_mut().fetched.take() else {
             return Err(self.no_such_block(number));
         };
         if fetched.first != fetched.last {
             // Others of these blocks are probably next.
-            source.held().fetched = Some(fetched.clone());
+            source.held_mut().fetched = Some(fetched.clone());
         }
         self.admit(number, fetched)
     }
@@ -247,7 +247,7 @@ impl TableReader {
         room: Option<Room>,
         source: &mut BlockSource,
     ) -> Result<()> {
-        source.held().fetched = None;
+        source.held_mut().fetched = None;
         let stretch = self.stretch(first, last);
         let (start, len) = stretch.ok_or_else(|| self.no_such_block(first))?;
         let bytes = match self.take_ahead((first, last), source) {
@@ -261,7 +261,7 @@ impl TableReader {
             }
         };
         source.trace.count_read(last - first + 1, len);
-        source.held().fetched = Some(Fetched::new((first, last), start, bytes, room));
+        source.held_mut().fetched = Some(Fetched::new((first, last), start, bytes, room));
         Ok(())
     }
 

@@ -17,8 +17,8 @@ use crate::table::block::{BlockView, Strides, Walk};
 /// Fewer entries are not lent before another one: searching for where they end costs as much as it saves.
 const LEAST: usize = 4;
 
-/// So many entries are first known to be within limits, and then twice as many each time: what a short walk does not come to
-/// is not read for it.
+/// So many entries, or up to the end of a group of keys behind them, are first known to be within limits, and then twice as many each
+/// time: what a short walk does not come to is not read for it.
 const FIRST_STRIDE: usize = 16;
 
 /// Where not all entries of a block are plain, so many are looked at together.

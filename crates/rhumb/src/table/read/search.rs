@@ -177,7 +177,7 @@ impl TableReader {
                 source.keep(block);
                 return Ok(None);
             }
-            source.held().recent = found_in.take();
+            source.held_mut().recent = found_in.take();
         }
         let found = self.search::<GET>(expected, key, sequence, source);
         source.forget_unless_shared();

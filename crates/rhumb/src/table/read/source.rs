@@ -106,7 +106,7 @@ impl BlockSource {
     }
 
     /// Forgets the blocks of the last table: block numbers are relative to a table.
-    // Inlined by force, as below: a call would be longer than what it does, once a get.
+    // Inlined by force: a call would be longer than what it does, once a get.
     #[inline(always)]
     pub(in crate::table) fn leave_table(&mut self) {
         self.table = 0;
@@ -116,7 +116,7 @@ impl BlockSource {
     }
 
     /// The blocks that it has, to change them.
-    pub(super) fn held(&mut self) -> &mut Held {
+    pub(super) fn held_mut(&mut self) -> &mut Held {
         self.held.get_or_insert_default()
     }
 
@@ -160,7 +160,7 @@ impl BlockSource {
     #[inline]
     pub(in crate::table) fn keep(&mut self, block: &LoadedBlock) {
         if self.keep_recent && !self.has_recent(block.number) {
-            self.held().recent = Some(block.clone());
+            self.held_mut().recent = Some(block.clone());
         }
     }
 
@@ -173,7 +173,7 @@ impl BlockSource {
     /// Takes over blocks of a table that were read for the next get.
     pub(super) fn take_over(&mut self, table: u64, fetched: Fetched) {
         self.enter_table(table);
-        self.held().fetched = Some(fetched);
+        self.held_mut().fetched = Some(fetched);
     }
 
     /// Whether the block of the last get is this one.

@@ -85,7 +85,7 @@ mod tests {
         for at in 0..42 {
             for count in 0..18 {
                 let bytes = raw.get(at..at + count).unwrap_or_default();
-                let sum = bytes.iter().map(|b| usize::from(*b)).sum();
+                let sum: usize = bytes.iter().map(|b| usize::from(*b)).sum();
                 assert_eq!(sum_of_bytes(&raw, at, count), sum, "{count} at {at}");
             }
         }
