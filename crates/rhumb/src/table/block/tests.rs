@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::entry::{EntryKind, MAX_SEQUENCE};
+use crate::entry::{EntryKind, MAX_SEQUENCE, Pointer};
 
 type Entries = BTreeMap<(Vec<u8>, std::cmp::Reverse<u64>), Option<Vec<u8>>>;
 
@@ -338,6 +338,35 @@ fn ranges_are_searched_from_and_to_any_slot() {
             }
         }
     }
+}
+
+/// Pointers follow the values, which then are not found from the end of the block.
+#[test]
+fn pointers_behind_keys_of_different_lengths_are_found() {
+    let pointer = |i: u64| Pointer {
+        file: 3,
+        offset: 100 * i,
+        len: 7,
+    };
+    let mut builder = BlockBuilder::default();
+    for i in 0..50 {
+        let entry = NewEntry {
+            key: &vec![b'a'; i + 1],
+            sequence: 7,
+            kind: EntryKind::Pointer,
+            value: &pointer(i as u64).to_bytes(),
+            new_key: true,
+        };
+        assert!(builder.push_within(&entry, usize::MAX));
+    }
+    let mut raw = Vec::new();
+    builder.encode(None, None, &mut raw);
+    let layout = BlockLayout::of_sound(&raw);
+    let parsed = BlockLayout::parse(&raw).unwrap();
+    assert_eq!(format!("{layout:?}"), format!("{parsed:?}"));
+    assert!(layout.fixed_values && !layout.fixed_keys);
+    let view = BlockView::new(&raw, &layout);
+    assert_eq!(view.pointer(view.count() - 1), pointer(49));
 }
 
 /// Nothing but the columns depends on the bytes.
