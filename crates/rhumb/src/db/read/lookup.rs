@@ -140,17 +140,20 @@ impl<'a> Lookup<'a> {
         runs: impl Iterator<Item = (usize, &'v Arc<Run>)>,
         source: &mut BlockSource,
     ) -> Result<()> {
-        let (key, hash) = (self.key, self.hash);
+        let (key, hash, is_open) = (self.key, self.hash, !self.decided());
         let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
         let mut ahead = [None; AHEAD];
-        if !self.decided() {
+        if is_open {
             for (place, found) in ahead.iter_mut().zip(&mut tables) {
                 prefetch_filter(found.1, hash);
                 *place = Some(found);
             }
         }
-        // All that follow, if a memtable decided: few of level 0 are asked then.
-        let others = tables.inspect(|(_, table)| prefetch_filter(*table, hash));
+        let others = tables.inspect(|(_, table)| {
+            if is_open {
+                prefetch_filter(*table, hash);
+            }
+        });
         let mut tables = ahead.iter().flatten().copied().chain(others);
         while let Some((level, table)) = next
             && (level == 0 || !self.decided())

@@ -61,16 +61,10 @@ impl Columns {
     #[inline]
     fn lengths(&mut self, count: u16, alike: bool, all: u32, code: u8) -> Lengths {
         if alike {
-            return Lengths {
-                start_or_alike: all,
-                width: 0,
-            };
+            return Lengths::all(all);
         }
         let width = 1 << (code & 3);
-        Lengths {
-            start_or_alike: self.take(u64::from(count) * u64::from(width)),
-            width,
-        }
+        Lengths::stored(self.take(u64::from(count) * u64::from(width)), width)
     }
 }
 
@@ -89,9 +83,7 @@ impl BlockLayout {
         if has_pointers(raw) {
             end += layout.parse_pointers(raw, end)?;
         }
-        if layout.has_fence_keys {
-            end += FENCE_KEY_BYTES as u64;
-        }
+        end += layout.fence_bytes();
         if layout.count == 0 {
             layout.check_empty(raw)?;
         }
@@ -129,10 +121,6 @@ impl BlockLayout {
     #[inline]
     pub fn of_unit(shape: UnitShape, len: usize) -> BlockLayout {
         let count = len as u64 / shape.entry_bytes().max(1);
-        let alike = |length| Lengths {
-            start_or_alike: length,
-            width: 0,
-        };
         // The directory keeps units below 4 GiB and 65,536 entries.
         let keys = count as u32 * u32::from(shape.width);
         BlockLayout {
@@ -144,8 +132,8 @@ impl BlockLayout {
             fixed_keys: true,
             fixed_values: true,
             prefix_end: HEADER_BYTES as u32,
-            suffix: alike(shape.key),
-            value: alike(shape.value),
+            suffix: Lengths::all(shape.key),
+            value: Lengths::all(shape.value),
             keys,
             values: keys + count as u32 * shape.key,
             ..BlockLayout::default()
@@ -251,12 +239,17 @@ impl BlockLayout {
         if !self.fixed_values || has_pointers(raw) {
             return None;
         }
-        let behind = match self.has_fence_keys {
+        let bytes = u64::from(self.count) * self.value.alike() as u64;
+        (raw.len() as u64).checked_sub(bytes + self.fence_bytes())
+    }
+
+    /// The bytes of the fence keys at the end of the block.
+    #[inline]
+    fn fence_bytes(&self) -> u64 {
+        match self.has_fence_keys {
             true => FENCE_KEY_BYTES as u64,
             false => 0,
-        };
-        let bytes = u64::from(self.count) * self.value.alike() as u64 + behind;
-        (raw.len() as u64).checked_sub(bytes)
+        }
     }
 
     /// Where the last group ends: its offset plus the sum of its lengths.

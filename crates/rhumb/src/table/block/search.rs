@@ -78,8 +78,9 @@ impl BlockView<'_> {
             let slot = self.lower_bound_in_row(&target, expected);
             return (slot, Row::of(*self).has_key(slot, &target));
         }
-        let among = self.groups_expected(first_sixteen(rest), expected);
-        let found = self.find_among_groups(among, rest, sequence);
+        let start = first_sixteen(rest);
+        let among = self.groups_expected(start, expected);
+        let found = self.find_among_groups(among, start, rest, sequence);
         found.unwrap_or((0, false))
     }
 
@@ -103,24 +104,27 @@ impl BlockView<'_> {
         if slots.is_empty() {
             return slots.end;
         }
-        let shift = self.layout.group_shift;
+        let (shift, start) = (self.layout.group_shift, first_sixteen(rest));
         let behind = slots.end.div_ceil(1 << shift);
         // Limits are often far away: then the first key behind tells all.
-        if behind < self.layout.groups() && self.head_start(behind) < first_sixteen(rest) {
+        if behind < self.layout.groups() && self.head_start(behind) < start {
             return slots.end;
         }
-        match self.find_among_groups(slots.start >> shift..behind, rest, MAX_SEQUENCE) {
+        let among = slots.start >> shift..behind;
+        match self.find_among_groups(among, start, rest, MAX_SEQUENCE) {
             Some((slot, _)) => slot.clamp(slots.start, slots.end),
             None => slots.start,
         }
     }
 
-    /// The first slot in these groups, or right behind them, that is not before the target, given its key after the block prefix,
-    /// and whether it is known to have that key. `None` if they are no groups, or the first one begins at or behind the target.
+    /// The first slot in these groups, or right behind them, that is not before the target, given its key after the block prefix
+    /// and the first 16 bytes of that, and whether it is known to have that key. `None` if they are no groups, or the first one begins
+    /// at or behind the target.
     #[inline(always)]
     fn find_among_groups(
         &self,
         among: Range<usize>,
+        start: u128,
         rest: &[u8],
         sequence: Sequence,
     ) -> Option<(usize, bool)> {
@@ -130,7 +134,7 @@ impl BlockView<'_> {
             let order = self.head(group).cmp(rest);
             self.is_before(order, group << self.layout.group_shift, sequence)
         };
-        match first_not(self.groups_near(among, rest), before) {
+        match first_not(self.groups_near(among, start), before) {
             behind if behind == first => None,
             behind => Some(self.find_in_group(behind - 1, rest, sequence)),
         }
@@ -141,11 +145,10 @@ impl BlockView<'_> {
     ///
     /// The first 16 bytes of each are compared as one number, all of them: none waits for another one to be in memory.
     #[inline]
-    fn groups_near(&self, among: Range<usize>, rest: &[u8]) -> Range<usize> {
+    fn groups_near(&self, among: Range<usize>, start: u128) -> Range<usize> {
         if among.len() > GROUPS_AT_ONCE {
             return among;
         }
-        let start = first_sixteen(rest);
         match NarrowHeads::of(self) {
             Some(heads) => groups_among(among, start, |group| heads.start(group)),
             None => groups_among(among, start, |group| self.head_start(group)),

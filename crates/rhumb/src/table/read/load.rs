@@ -90,8 +90,7 @@ impl TableReader {
     ) -> Option<LoadedBlock> {
         #[cfg(test)]
         count_visit();
-        let recent = source.recent();
-        if let Some(recent) = recent.filter(|recent| recent.number == number) {
+        if let Some(recent) = source.recent(number) {
             return Some(recent.clone());
         }
         let bytes = self.block_in_memory(number, source)?;

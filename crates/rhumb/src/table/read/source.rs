@@ -120,10 +120,11 @@ impl BlockSource {
         self.held.get_or_insert_default()
     }
 
-    /// The block that may be needed again.
+    /// The block that may be needed again, if that is this one.
     #[inline]
-    pub(super) fn recent(&self) -> Option<&LoadedBlock> {
-        self.held.as_ref()?.recent.as_ref()
+    pub(super) fn recent(&self, number: u64) -> Option<&LoadedBlock> {
+        let recent = self.held.as_ref()?.recent.as_ref();
+        recent.filter(|recent| recent.number == number)
     }
 
     /// Leaves the last table, if that is another one than the one with this number. Every get does so before it reads.
@@ -178,7 +179,7 @@ impl BlockSource {
 
     /// Whether the block of the last get is this one.
     pub(super) fn has_recent(&self, number: u64) -> bool {
-        self.recent().is_some_and(|recent| recent.number == number)
+        self.recent(number).is_some()
     }
 
     /// Where blocks are kept that are read for themselves.

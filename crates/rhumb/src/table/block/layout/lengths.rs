@@ -8,14 +8,33 @@ use crate::table::form::bits::word;
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::table::block) struct Lengths {
     /// Where the lengths are stored; if `width` is 0, the length of all entries.
-    pub(super) start_or_alike: u32,
+    start_or_alike: u32,
     /// Bytes of a stored length; 0 if all lengths are equal.
-    pub(super) width: u8,
+    width: u8,
 }
 
 impl Lengths {
+    /// The same length for all entries.
+    #[inline]
+    pub fn all(length: u32) -> Self {
+        Lengths {
+            start_or_alike: length,
+            width: 0,
+        }
+    }
+
+    /// Lengths that are stored from `start` on, with `width` bytes each.
+    #[inline]
+    pub fn stored(start: u32, width: u8) -> Self {
+        Lengths {
+            start_or_alike: start,
+            width,
+        }
+    }
+
     /// Where the lengths are stored.
-    pub(super) fn start(&self) -> usize {
+    #[inline]
+    pub fn start(&self) -> usize {
         self.start_or_alike as usize
     }
 
