@@ -1,4 +1,6 @@
-//! What a scan costs behind range deletes, and that it shows what it should; cursors over ranges.
+//! What a scan costs behind range deletes, and that it shows what it should, there and between entries of other sources; cursors
+//! over ranges.
 
+mod beside;
 mod clipped;
 mod jumps;

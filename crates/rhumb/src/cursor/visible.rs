@@ -1,8 +1,13 @@
 //! A cursor that turns versions into keys: it shows each visible key once, as of one sequence.
 
 mod backward;
+mod beside;
 mod forward;
 mod plain;
+
+#[cfg(test)]
+#[cfg(not(loom))]
+pub(super) use beside::shown_beside;
 
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -32,6 +37,8 @@ pub(crate) struct VisibleCursor {
     versions: MergeCursor<Source>,
     /// What `versions` has lent, while keys are shown without it.
     plain: Option<PlainEntries>,
+    /// How many keys were shown [beside that](VisibleCursor::next_beside) in a row; the last one was not if there are none.
+    beside: u32,
     coverage: Coverage,
     levels: Arc<Levels>,
     visible: Sequence,
@@ -80,6 +87,7 @@ impl VisibleCursor {
         Ok(VisibleCursor {
             versions,
             plain: None,
+            beside: 0,
             coverage: Coverage::new(memtables, runs, visible),
             levels: levels.clone(),
             visible,
@@ -93,9 +101,14 @@ impl VisibleCursor {
     /// Leaves all that it read, and forgets what was counted on the way. It shows nothing until it [is used
     /// again](VisibleCursor::reuse).
     pub fn rest(&mut self) {
-        (self.plain, self.sought) = (None, None);
+        self.forget();
         self.versions.rest(Source::rest);
         self.coverage.rest();
+    }
+
+    /// Forgets all that holds for the current entry.
+    fn forget(&mut self) {
+        (self.plain, self.beside, self.sought) = (None, 0, None);
     }
 
     /// Whether it is over all that its view holds, so that every other iterator may use it.
@@ -156,7 +169,8 @@ impl VisibleCursor {
     #[inline]
     pub fn value(&self) -> &[u8] {
         match &self.plain {
-            Some(plain) => plain.value_bytes(),
+            Some(plain) if self.beside == 0 => plain.value_bytes(),
+            Some(_) => self.versions.value_bytes_beside(),
             None => self.versions.value_bytes(),
         }
     }
@@ -164,7 +178,8 @@ impl VisibleCursor {
     /// The value of the key shown last, pinned; empty for a pointer. Only for a cursor that moves forwards.
     pub fn pin_value(&mut self) -> Pinned {
         match &mut self.plain {
-            Some(plain) => plain.value(),
+            Some(plain) if self.beside == 0 => plain.value(),
+            Some(_) => self.versions.value_beside(),
             None => self.versions.value(),
         }
     }

@@ -2,8 +2,9 @@
 
 use super::{Head, MergeCursor};
 use crate::cursor::{Lends, Source};
-use crate::entry::Cursor;
+use crate::entry::{Cursor, Here};
 use crate::error::Result;
+use crate::memory::Pinned;
 use crate::table::{EvenRun, Limits, PlainEntries, Reach, TableCursor};
 
 impl Lends for MergeCursor<Source> {
@@ -90,6 +91,63 @@ impl MergeCursor<Source> {
         match self.first_and_next() {
             Some((first, next)) => first.lend_next(plain, with_last(limits, next), key),
             None => Ok(false),
+        }
+    }
+
+    /// The current entry of the child behind the first one: while that has lent entries, it comes next among those of others.
+    #[inline]
+    pub fn beside(&self) -> Option<Here<'_>> {
+        self.child_beside()?.here()
+    }
+
+    /// The value of that entry.
+    pub fn value_bytes_beside(&self) -> &[u8] {
+        self.child_beside().map_or(&[], Cursor::value_bytes)
+    }
+
+    /// The same, pinned.
+    pub fn value_beside(&mut self) -> Pinned {
+        let second = self.order.get(1);
+        let child = second.and_then(|second| self.children.get_mut(second.number));
+        child.map_or_else(Pinned::empty, Cursor::value)
+    }
+
+    #[inline]
+    fn child_beside(&self) -> Option<&Source> {
+        self.children.get(self.order.get(1)?.number)
+    }
+
+    /// Moves behind that entry, forwards. The first child stays where it is.
+    ///
+    /// # Errors
+    /// As [`Cursor::next`].
+    pub fn step_beside(&mut self) -> Result<()> {
+        self.advance(1)
+    }
+
+    /// Goes on with what was lent, behind an entry that lay beside it and was left; see [`PlainEntries::go_on_behind`].
+    pub fn go_on_behind(
+        &self,
+        plain: &mut PlainEntries,
+        limits: Limits<'_>,
+        key: &mut Vec<u8>,
+    ) -> bool {
+        let next = self.beside().map(|next| next.key);
+        plain.go_on_behind(with_last(limits, next), key)
+    }
+
+    /// As [`Lends::take_back`] forwards, after an entry beside what was lent was shown at `key`: moves the first child behind that.
+    pub fn take_back_behind(&mut self, plain: PlainEntries, key: &[u8]) {
+        let number = self.order.first().map(|first| first.number);
+        if let Some(number) = number
+            && let Some(child) = self.children.get_mut(number)
+        {
+            if let Some(table) = child.table() {
+                table.take_back_behind(plain, key);
+            }
+            if let Some(child) = Head::of(number, child) {
+                self.resettle(0, child);
+            }
         }
     }
 

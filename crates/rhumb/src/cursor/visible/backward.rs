@@ -10,7 +10,7 @@ impl VisibleCursor {
     /// Shows the last key between the bounds. Returns its value or the pointer to it, or `None` if there is no such
     /// key.
     pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Content>> {
-        (self.sought, self.plain) = (None, None);
+        self.forget();
         match to {
             Bound::Unbounded => self.versions.seek_last()?,
             Bound::Included(key) => self.versions.seek_before(&successor(key))?,

@@ -9,7 +9,7 @@ use crate::error::Result;
 impl VisibleCursor {
     /// Shows the first key between the bounds. Returns `false` if there is none.
     pub fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<bool> {
-        (self.sought, self.plain) = (None, None);
+        self.forget();
         match from {
             Bound::Unbounded => self.versions.seek_first()?,
             Bound::Included(key) => self.versions.seek(key, self.visible)?,
@@ -31,17 +31,25 @@ impl VisibleCursor {
     // Not inlined: most steps are over plain entries.
     #[inline(never)]
     fn next_merged(&mut self, to: Bound<&[u8]>) -> Result<bool> {
-        let more = match self.plain {
-            Some(_) => self.extend_plain(Direction::Forward, to),
+        let shown = match self.plain {
+            Some(_) if self.beside > 0 => self.next_beside(to)?,
+            Some(_) => {
+                self.extend_plain(Direction::Forward, to) && self.next_plain()
+                    || self.next_plain_block(to)?
+                    || self.next_beside(to)?
+            }
             // A seek whose entry is the only one that is wanted asks for none.
-            None if self.kind == EntryKind::Put => self.enter_plain(Direction::Forward, to),
+            None if self.kind == EntryKind::Put => {
+                self.enter_plain(Direction::Forward, to) && self.next_plain()
+            }
             None => false,
         };
-        if more && self.next_plain() || self.next_plain_block(to)? {
+        if shown {
             return Ok(true);
         }
-        self.leave_plain();
-        self.versions.next()?;
+        if !self.leave_plain() {
+            self.versions.next()?;
+        }
         match self.versions.here() {
             None => Ok(false),
             // Most entries are the newest and visible version of another key, and nothing deletes it.

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use super::VisibleCursor;
 use crate::cursor::Lends;
-use crate::entry::{Cursor, Direction};
+use crate::entry::Direction;
 use crate::error::Result;
 use crate::table::{PlainEntries, Reach, Rows};
 
@@ -30,10 +30,10 @@ impl VisibleCursor {
     pub fn with_plain_behind(&mut self, most: usize, to: Bound<&[u8]>, rows: &mut Rows) {
         self.extend_plain_to(most, to);
         match &mut self.plain {
-            Some(plain) => plain.next_many(true, most, &mut self.key, rows),
-            None => {
+            Some(plain) if self.beside == 0 => plain.next_many(true, most, &mut self.key, rows),
+            _ => {
                 rows.clear();
-                rows.push(&self.key, (0, self.versions.value_bytes().len()));
+                rows.push(&self.key, (0, self.value().len()));
             }
         }
     }
@@ -42,8 +42,8 @@ impl VisibleCursor {
     #[inline]
     pub fn values_at_hand(&self) -> &[u8] {
         match &self.plain {
-            Some(plain) => plain.bytes(),
-            None => self.versions.value_bytes(),
+            Some(plain) if self.beside == 0 => plain.bytes(),
+            _ => self.value(),
         }
     }
 
@@ -88,10 +88,16 @@ impl VisibleCursor {
         {}
     }
 
-    /// Ends the way over plain entries, so that the next step sees a bound that may have moved towards the cursor.
-    pub fn leave_plain(&mut self) {
+    /// Ends the way over plain entries, so that the next step sees a bound that may have moved towards the cursor. Returns whether the
+    /// merge has left the key shown last then, which lay beside them.
+    pub fn leave_plain(&mut self) -> bool {
+        let is_beside = std::mem::take(&mut self.beside) > 0;
         if let Some(plain) = self.plain.take() {
-            self.versions.take_back(plain, &self.key);
+            match is_beside {
+                true => self.versions.take_back_behind(plain, &self.key),
+                false => self.versions.take_back(plain, &self.key),
+            }
         }
+        is_beside
     }
 }

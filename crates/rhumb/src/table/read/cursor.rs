@@ -121,7 +121,7 @@ impl TableCursor {
 
     /// Moves to the next slot of the same block.
     #[inline]
-    fn step_on(&mut self) {
+    pub(super) fn step_on(&mut self) {
         #[cfg(test)]
         count_visit();
         if let Some(block) = &self.here {

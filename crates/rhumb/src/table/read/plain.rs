@@ -1,5 +1,7 @@
 //! Plain entries of a block, which a walk shows one after the other without merging them with anything.
 
+mod beside;
+
 use std::cmp::Ordering;
 
 use rhumb_index::search::{LINE_BYTES, prefetch, prefetch_line};
@@ -77,6 +79,8 @@ pub(crate) struct PlainEntries {
     goes_on: bool,
     /// Whether each entry is a visible put of another key.
     all_plain: bool,
+    /// Whether the next entry is hidden by one that [was shown before it](PlainEntries::lies_behind).
+    hides_next: bool,
     visible: Sequence,
     pins: Pins,
     /// The length of the shortest value that was pinned.
@@ -367,6 +371,7 @@ impl TableCursor {
             end,
             goes_on,
             all_plain,
+            hides_next: false,
             visible: reach.visible,
             pins: std::mem::take(&mut self.pins),
             shortest_pinned: usize::MAX,
