@@ -27,7 +27,8 @@ pub(crate) use visible::VisibleCursor;
 pub(crate) trait Lends: Cursor {
     /// Lends entries of the block of the current entry, if it is worth it; see
     /// [`TableCursor::lend`](crate::table::TableCursor::lend). The cursor must move in their direction. They have to be given
-    /// back, or the cursor to be positioned anew, before anything else.
+    /// back, or the cursor to be positioned anew, before anything else, but that what is merged with them may be
+    /// [passed](MergeCursor::step_beside).
     fn lend(&mut self, reach: Reach<'_>, lent: &mut Option<PlainEntries>) {
         let _ = (reach, lent);
     }

@@ -37,7 +37,8 @@ pub(crate) struct VisibleCursor {
     versions: MergeCursor<Source>,
     /// What `versions` has lent, while keys are shown without it.
     plain: Option<PlainEntries>,
-    /// How many keys were shown [beside that](VisibleCursor::next_beside) in a row; the last one was not if there are none.
+    /// How many keys were shown [beside that](VisibleCursor::next_beside) since the last plain entry was passed; 0: the key shown last
+    /// is that of a plain entry.
     beside: u32,
     coverage: Coverage,
     levels: Arc<Levels>,
@@ -170,7 +171,7 @@ impl VisibleCursor {
     pub fn value(&self) -> &[u8] {
         match &self.plain {
             Some(plain) if self.beside == 0 => plain.value_bytes(),
-            Some(_) => self.versions.value_bytes_beside(),
+            Some(_) => (self.versions.beside()).map_or(&[], Cursor::value_bytes),
             None => self.versions.value_bytes(),
         }
     }
@@ -179,7 +180,7 @@ impl VisibleCursor {
     pub fn pin_value(&mut self) -> Pinned {
         match &mut self.plain {
             Some(plain) if self.beside == 0 => plain.value(),
-            Some(_) => self.versions.value_beside(),
+            Some(_) => (self.versions.beside_mut()).map_or_else(Pinned::empty, Cursor::value),
             None => self.versions.value(),
         }
     }

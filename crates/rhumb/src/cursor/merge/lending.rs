@@ -2,9 +2,8 @@
 
 use super::{Head, MergeCursor};
 use crate::cursor::{Lends, Source};
-use crate::entry::{Cursor, Here};
+use crate::entry::Cursor;
 use crate::error::Result;
-use crate::memory::Pinned;
 use crate::table::{EvenRun, Limits, PlainEntries, Reach, TableCursor};
 
 impl Lends for MergeCursor<Source> {
@@ -36,21 +35,7 @@ impl Lends for MergeCursor<Source> {
     }
 
     fn take_back(&mut self, plain: PlainEntries, key: &[u8]) {
-        let Some(&Head { number, .. }) = self.order.first() else {
-            return;
-        };
-        if !plain.has_moved() {
-            self.lending.fail();
-        }
-        if let Some(child) = self.children.get_mut(number) {
-            if let Some(table) = child.table() {
-                table.take_back(plain, key);
-            }
-            // Backwards it is one entry further, which other children may have reached before.
-            if let Some(child) = Head::of(number, child) {
-                self.resettle(0, child);
-            }
-        }
+        self.take_back_from(plain, key, false);
     }
 
     fn pass_columns(
@@ -94,30 +79,18 @@ impl MergeCursor<Source> {
         }
     }
 
-    /// The current entry of the child behind the first one: while that has lent entries, it comes next among those of others.
+    /// The child behind the first one: while that has lent entries, its entry comes next among those of others.
     #[inline]
-    pub fn beside(&self) -> Option<Here<'_>> {
-        self.child_beside()?.here()
-    }
-
-    /// The value of that entry.
-    pub fn value_bytes_beside(&self) -> &[u8] {
-        self.child_beside().map_or(&[], Cursor::value_bytes)
-    }
-
-    /// The same, pinned.
-    pub fn value_beside(&mut self) -> Pinned {
-        let second = self.order.get(1);
-        let child = second.and_then(|second| self.children.get_mut(second.number));
-        child.map_or_else(Pinned::empty, Cursor::value)
-    }
-
-    #[inline]
-    fn child_beside(&self) -> Option<&Source> {
+    pub fn beside(&self) -> Option<&Source> {
         self.children.get(self.order.get(1)?.number)
     }
 
-    /// Moves behind that entry, forwards. The first child stays where it is.
+    /// The same, to pin its value.
+    pub fn beside_mut(&mut self) -> Option<&mut Source> {
+        self.children.get_mut(self.order.get(1)?.number)
+    }
+
+    /// Moves behind the entry of that child, forwards. The first child stays where it is.
     ///
     /// # Errors
     /// As [`Cursor::next`].
@@ -132,19 +105,27 @@ impl MergeCursor<Source> {
         limits: Limits<'_>,
         key: &mut Vec<u8>,
     ) -> bool {
-        let next = self.beside().map(|next| next.key);
+        let next = self.beside().and_then(Cursor::here).map(|next| next.key);
         plain.go_on_behind(with_last(limits, next), key)
     }
 
-    /// As [`Lends::take_back`] forwards, after an entry beside what was lent was shown at `key`: moves the first child behind that.
-    pub fn take_back_behind(&mut self, plain: PlainEntries, key: &[u8]) {
-        let number = self.order.first().map(|first| first.number);
-        if let Some(number) = number
-            && let Some(child) = self.children.get_mut(number)
-        {
+    /// As [`Lends::take_back`]. Where an entry `is_beside` what was lent, and was shown at `key`, the first child moves to its next
+    /// one, behind that.
+    pub fn take_back_from(&mut self, plain: PlainEntries, key: &[u8], is_beside: bool) {
+        let Some(&Head { number, .. }) = self.order.first() else {
+            return;
+        };
+        if !plain.has_moved() {
+            self.lending.fail();
+        }
+        if let Some(child) = self.children.get_mut(number) {
             if let Some(table) = child.table() {
-                table.take_back_behind(plain, key);
+                match is_beside {
+                    true => table.take_back_behind(plain, key),
+                    false => table.take_back(plain, key),
+                }
             }
+            // Backwards it is one entry further, which other children may have reached before.
             if let Some(child) = Head::of(number, child) {
                 self.resettle(0, child);
             }

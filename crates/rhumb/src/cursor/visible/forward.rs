@@ -47,7 +47,10 @@ impl VisibleCursor {
         if shown {
             return Ok(true);
         }
-        if !self.leave_plain() {
+        let was_beside = self.beside > 0;
+        self.leave_plain();
+        // A key shown beside was left already.
+        if !was_beside {
             self.versions.next()?;
         }
         match self.versions.here() {

@@ -88,16 +88,11 @@ impl VisibleCursor {
         {}
     }
 
-    /// Ends the way over plain entries, so that the next step sees a bound that may have moved towards the cursor. Returns whether the
-    /// merge has left the key shown last then, which lay beside them.
-    pub fn leave_plain(&mut self) -> bool {
+    /// Ends the way over plain entries, so that the next step sees a bound that may have moved towards the cursor.
+    pub fn leave_plain(&mut self) {
         let is_beside = std::mem::take(&mut self.beside) > 0;
         if let Some(plain) = self.plain.take() {
-            match is_beside {
-                true => self.versions.take_back_behind(plain, &self.key),
-                false => self.versions.take_back(plain, &self.key),
-            }
+            self.versions.take_back_from(plain, &self.key, is_beside);
         }
-        is_beside
     }
 }

@@ -1,29 +1,30 @@
 //! Entries of other sources that are shown between plain ones.
 
 use super::{FIRST_STRIDE, Limits, PlainEntries, end};
-use crate::entry::{Direction, Sequence};
+use crate::entry::Sequence;
 use crate::table::read::cursor::TableCursor;
 
 impl PlainEntries {
-    /// Whether the next entry of the block, at which these end, is known to be plain, and lies behind that of another source,
-    /// whose key they do not reach. That may then be shown although these stay lent, and [they go on behind
-    /// it](PlainEntries::go_on_behind).
+    /// Whether the next entry of the block, before which a limit ends these, is known to be plain, and lies behind that of another
+    /// source, whose key is the limit. That may then be shown although these stay lent, and [they go on behind
+    /// it](PlainEntries::go_on_behind). Only forwards.
     pub fn lies_behind(&mut self, key: &[u8], sequence: Sequence) -> bool {
         let (view, next) = (self.block.view(), self.slot + 1);
-        let is_known = self.all_plain && self.end == next && next < view.count();
-        if !is_known || self.direction == Direction::Backward {
+        if !self.all_plain || self.end != next || next >= view.count() {
             return false;
         }
-        self.hides_next = view.has_key(next, key);
-        !self.hides_next || view.sequence(next) < sequence
+        let is_same = view.has_key(next, key);
+        let lies_behind = !is_same || view.sequence(next) < sequence;
+        self.hides_next = is_same && lies_behind;
+        lies_behind
     }
 
     /// Goes on forwards from an entry of another source that was shown in between, at `key`, as far as new `limits` allow. Moves over
-    /// an entry that is hidden by it; `key` is then that of the entry shown last again. Returns whether it is.
+    /// the next entry if that is hidden by it, and returns whether it is.
     pub fn go_on_behind(&mut self, limits: Limits<'_>, key: &mut Vec<u8>) -> bool {
         let hid = std::mem::take(&mut self.hides_next);
         if hid {
-            // Strides are without a walk.
+            // The key stays the same; only the walk has to move, which strides have none of.
             if self.strides.is_none() {
                 self.block.view().next_key(self.slot, &mut self.walk, key);
             }
@@ -41,7 +42,7 @@ impl TableCursor {
     /// between the keys of both.
     pub fn take_back_behind(&mut self, plain: PlainEntries, key: &[u8]) {
         self.take_back(plain, key);
-        // Both keys begin with all that this step takes from the one before.
+        // It lies between the two keys, so it begins with all that they share, which is what the step keeps.
         self.step_on();
     }
 }
