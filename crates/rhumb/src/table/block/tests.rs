@@ -118,6 +118,10 @@ fn check_walks(entries: &Entries, view: &BlockView<'_>) {
     for from in (0..entries.len()).step_by(5) {
         let (mut walk, mut key) = (view.walk_from(from), Vec::new());
         view.key_into(from, &mut key);
+        let mut same = vec![7; 3];
+        let begun = view.walk_to(from, &mut same);
+        assert_eq!((&same, begun.is_none()), (&key, view.is_row()));
+        assert_eq!(view.value_near(from, begun.as_ref()), view.value(from));
         for (slot, ((expected, _), _)) in entries.iter().enumerate().skip(from) {
             if slot > from {
                 view.walk_on(&mut walk, &mut key);

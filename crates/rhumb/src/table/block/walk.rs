@@ -41,6 +41,26 @@ impl BlockView<'_> {
         self.walk_on(walk, key);
     }
 
+    /// Copies the key at `slot` into `key`. Returns a walk that stands there, if keys have different lengths: what is summed up for the
+    /// key serves the value and the next key as well.
+    pub fn walk_to(&self, slot: usize, key: &mut Vec<u8>) -> Option<Walk> {
+        if self.layout.fixed_keys {
+            self.key_into(slot, key);
+            return None;
+        }
+        let walk = self.walk_from(slot);
+        let (keys, own) = (walk.keys, self.layout.suffix.get(self.raw, slot));
+        let start = keys.end.saturating_sub(own);
+        key.clear();
+        key.extend_from_slice(self.prefix());
+        // The first key of a group is its head.
+        if start > keys.head {
+            append_part(key, self.raw, keys.head, keys.held);
+        }
+        append_part(key, self.raw, start, own);
+        Some(walk)
+    }
+
     /// A walk that stands at `slot`. Its key is known; see [`BlockView::key_into`].
     #[inline(never)]
     pub(super) fn walk_from(&self, slot: usize) -> Walk {
@@ -113,6 +133,15 @@ impl BlockView<'_> {
 }
 
 impl Walk {
+    /// Where the value at `slot` of a block starts, or would if it had one.
+    #[inline]
+    pub fn value_start(walk: Option<&Walk>, view: &BlockView<'_>, slot: usize) -> usize {
+        match walk.and_then(|walk| walk.value_of_put_at(slot)) {
+            Some((start, _)) => start,
+            None => view.value_start(slot),
+        }
+    }
+
     /// Where the value at `slot` starts, and its length, if the walk stands there. Only for an entry that is a put.
     #[inline]
     pub fn value_of_put_at(&self, slot: usize) -> Option<(usize, usize)> {

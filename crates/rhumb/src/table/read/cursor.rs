@@ -102,9 +102,8 @@ impl TableCursor {
         #[cfg(test)]
         count_visit();
         if let Some(block) = &self.here {
-            block.view().key_into(slot, &mut self.key);
+            self.walk = block.view().walk_to(slot, &mut self.key);
         }
-        self.walk = None;
         self.note(slot);
     }
 
@@ -252,9 +251,11 @@ impl Cursor for TableCursor {
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
         let found = self.find(key, sequence)?;
-        if let Some((slot, block)) = found.zip(self.here.as_ref()) {
-            block.prefetch_values(slot);
+        if let Some(slot) = found {
             self.stand_at(slot);
+            if let Some(block) = &self.here {
+                block.prefetch_values(slot, self.walk.as_ref());
+            }
         }
         Ok(())
     }

@@ -77,8 +77,8 @@ impl LoadedBlock {
     /// Prefetches the value at `slot` and what lies behind it, for a walk that begins there: the key is copied and other sources
     /// are asked meanwhile.
     #[inline]
-    pub fn prefetch_values(&self, slot: usize) {
-        let start = self.view().value_start(slot);
+    pub fn prefetch_values(&self, slot: usize, walk: Option<&Walk>) {
+        let start = Walk::value_start(walk, &self.view(), slot);
         prefetch(&self.bytes, start..start + FIRST_VALUE_BYTES);
     }
 

@@ -119,7 +119,11 @@ impl PlainEntries {
                 let entries = self.end.saturating_sub(self.slot + 1).min(AHEAD);
                 (start, len * entries)
             }
-            None => (self.block.view().value_start(self.slot), BYTES_AHEAD),
+            None => {
+                let walk = self.walk.as_ref();
+                let start = Walk::value_start(walk, &self.block.view(), self.slot);
+                (start, BYTES_AHEAD)
+            }
         };
         prefetch(&self.block.bytes, start..start + bytes.min(MOST_AT_FIRST));
     }
@@ -289,10 +293,9 @@ impl PlainEntries {
         #[cfg(test)]
         count_visit();
         let view = next.view();
-        view.key_into(0, key);
+        self.walk = view.walk_to(0, key);
         self.all_plain = view.are_all_puts(self.visible);
         self.strides = view.strides();
-        self.walk = None;
         (self.slot, self.lent_at, self.has_gone_on) = (0, 0, true);
         (self.end, self.goes_on) = (end, goes_on);
         self.known = if self.all_plain { end } else { 1 };
