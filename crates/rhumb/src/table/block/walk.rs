@@ -133,15 +133,6 @@ impl BlockView<'_> {
 }
 
 impl Walk {
-    /// Where the value at `slot` of a block starts, or would if it had one.
-    #[inline]
-    pub fn value_start(walk: Option<&Walk>, view: &BlockView<'_>, slot: usize) -> usize {
-        match walk.and_then(|walk| walk.value_of_put_at(slot)) {
-            Some((start, _)) => start,
-            None => view.value_start(slot),
-        }
-    }
-
     /// Where the value at `slot` starts, and its length, if the walk stands there. Only for an entry that is a put.
     #[inline]
     pub fn value_of_put_at(&self, slot: usize) -> Option<(usize, usize)> {

@@ -74,11 +74,11 @@ impl LoadedBlock {
         slot == view.count() && view.ends_above(key)
     }
 
-    /// Prefetches the value at `slot` and what lies behind it, for a walk that begins there: the key is copied and other sources
-    /// are asked meanwhile.
+    /// Prefetches the value at `slot` and what lies behind it, given where a walk is, for one that begins there: other sources are asked
+    /// meanwhile.
     #[inline]
     pub fn prefetch_values(&self, slot: usize, walk: Option<&Walk>) {
-        let start = Walk::value_start(walk, &self.view(), slot);
+        let (start, _) = self.view().value_near(slot, walk);
         prefetch(&self.bytes, start..start + FIRST_VALUE_BYTES);
     }
 

@@ -120,9 +120,11 @@ impl PlainEntries {
                 (start, len * entries)
             }
             None => {
-                let walk = self.walk.as_ref();
-                let start = Walk::value_start(walk, &self.block.view(), self.slot);
-                (start, BYTES_AHEAD)
+                let view = self.block.view();
+                (
+                    view.value_near(self.slot, self.walk.as_ref()).0,
+                    BYTES_AHEAD,
+                )
             }
         };
         prefetch(&self.block.bytes, start..start + bytes.min(MOST_AT_FIRST));
