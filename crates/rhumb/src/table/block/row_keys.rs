@@ -25,22 +25,20 @@ impl<'a> RowKeys<'a> {
         RowKeys {
             bytes,
             len,
-            mask: match len {
-                0 => 0,
-                1..8 => u64::MAX << (64 - 8 * len),
-                _ => u64::MAX,
-            },
+            mask: u64::MAX
+                .checked_shl(64 - 8 * len.min(8) as u32)
+                .unwrap_or(0),
         }
     }
 
     /// The first eight bytes of the key at `slot` as a number, padded with zeros.
     #[inline]
     pub fn head(&self, slot: usize) -> u64 {
-        let bytes = self.bytes.get(slot * self.len..).unwrap_or_default();
+        let bytes = self.bytes.get(slot * self.len..);
         // The bytes after the key, mostly of the next key or of values, are masked out.
-        match bytes.first_chunk::<8>() {
+        match bytes.and_then(|bytes| bytes.first_chunk::<8>()) {
             Some(word) => u64::from_be_bytes(*word) & self.mask,
-            None => first_eight(bytes.get(..self.len).unwrap_or_default()),
+            None => first_eight(self.key(slot)),
         }
     }
 

@@ -144,22 +144,55 @@ impl TableReader {
         source: &mut BlockSource,
         into: &mut Option<Version>,
     ) -> Result<()> {
-        let (key, visible) = (asked.key, asked.visible);
+        match self.find_put(expected, asked, source, into) {
+            Ok(()) => Ok(()),
+            Err(block) => self.find_by_layout(expected, asked, source, block, into),
+        }
+    }
+
+    /// The usual get: of a put in the only block where the key is expected, which is in memory and of the form that
+    /// [needs no layout](PutRow).
+    ///
+    /// # Errors
+    /// The block, if it was asked for and is in memory, where the get has to go on.
+    // A function of its own: what all other gets need would be kept in the registers of this one.
+    #[inline(never)]
+    fn find_put(
+        &self,
+        expected: &Expected,
+        asked: &Asked<'_>,
+        source: &mut BlockSource,
+        into: &mut Option<Version>,
+    ) -> std::result::Result<(), Option<Pinned>> {
         source.enter_table(self.number);
         source.trace.count_window(expected.ranks);
-        let mut found_in = None;
-        if expected.first == expected.last
-            && !source.shares(expected.first)
-            && let Some(bytes) = self.block_in_memory(expected.first, source)
-        {
-            match self.put_in(&bytes, expected, key, visible) {
-                Some(put) => {
-                    *into = Some(self.version_of(put, bytes));
-                    return Ok(());
-                }
-                None => _ = found_in.insert(self.loaded(expected.first, bytes)),
-            }
+        let number = expected.first;
+        if number != expected.last || source.shares(number) {
+            return Err(None);
         }
+        let block = self.block_in_memory(number, source).ok_or(None)?;
+        match self.put_in(&block, expected, asked) {
+            Some(put) => {
+                *into = Some(self.version_of(put, block));
+                Ok(())
+            }
+            None => Err(Some(block)),
+        }
+    }
+
+    /// A get from blocks of any form. The `block` at `expected.first`, if it is the only one where the key is expected, may be
+    /// pinned already.
+    #[inline(never)]
+    fn find_by_layout(
+        &self,
+        expected: &Expected,
+        asked: &Asked<'_>,
+        source: &mut BlockSource,
+        block: Option<Pinned>,
+        into: &mut Option<Version>,
+    ) -> Result<()> {
+        let (key, visible) = (asked.key, asked.visible);
+        let mut found_in = block.map(|bytes| self.loaded(expected.first, bytes));
         let found = self.lower_bound_at::<true>(expected, key, visible, source, &mut found_in)?;
         let (Some(found), Some(block)) = (found, &found_in) else {
             return Ok(());
@@ -187,19 +220,13 @@ impl TableReader {
     /// The put of a key in the block where it is expected, if that is of the form which [needs no layout](PutRow) and certainly
     /// has what the get looks for.
     #[inline]
-    fn put_in(
-        &self,
-        block: &[u8],
-        expected: &Expected,
-        key: &[u8],
-        visible: Sequence,
-    ) -> Option<FoundPut> {
+    fn put_in(&self, block: &[u8], expected: &Expected, asked: &Asked<'_>) -> Option<FoundPut> {
         // Units have no headers.
         if self.directory.unit_shape(expected.first).is_some() {
             return None;
         }
-        let visible = visible.checked_sub(self.sequence_base)?;
-        PutRow::of(block)?.find(key, visible, expected.slot)
+        let visible = asked.visible.checked_sub(self.sequence_base)?;
+        PutRow::of(block)?.find(asked.key, visible, expected.slot)
     }
 
     /// A put with its value, which takes over the pin of the block.
