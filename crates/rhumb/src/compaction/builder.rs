@@ -118,8 +118,9 @@ struct Builder<'a> {
     /// The bytes of the open table that may be written.
     paced: u64,
     made: Vec<TableMeta>,
-    /// File numbers of all tables that were begun.
+    /// File numbers of all tables that were begun, and the ids of those that were ended.
     begun: Vec<u64>,
+    ended: Vec<u64>,
     values: Values<'a>,
     /// Puts that are written together, and whether any may be: nothing but their size may decide what is done with them.
     batch: Batch,
@@ -156,6 +157,7 @@ impl<'a> Builder<'a> {
             paced: 0,
             made: Vec::new(),
             begun: Vec::new(),
+            ended: Vec::new(),
             values: Values::new(context),
             batch: Batch::default(),
             batches: stay && ends.cuts.is_empty(),
@@ -358,8 +360,12 @@ impl<'a> Builder<'a> {
     /// Removes what was written, as far as possible; the next opening removes the rest.
     fn abandon(self) {
         drop(self.open);
+        let files = self.context.files;
+        self.ended
+            .iter()
+            .for_each(|id| files.cache.forget_written(*id));
         for number in self.begun {
-            self.context.files.delete(FileKind::Table, number);
+            files.delete(FileKind::Table, number);
         }
         self.values.abandon();
     }
@@ -376,7 +382,10 @@ impl<'a> Builder<'a> {
                 let number = files.new_number();
                 self.begun.push(number);
                 let new = TableWriter::create(&files.fs, &files.dir, number, &self.settings)?;
-                Ok(none.insert(new))
+                Ok(none.insert(match self.context.keeps_blocks {
+                    true => new.keeping_blocks(&files.cache),
+                    false => new,
+                }))
             }
         }
     }
@@ -404,6 +413,7 @@ impl<'a> Builder<'a> {
         let counters = self.context.counters;
         Counters::add_time(&counters.training_nanos, written.training);
         Counters::add_time(&counters.write_nanos, written.write_time);
+        self.ended.push(written.summary.table_id);
         self.made.push(written.summary);
         Ok(())
     }

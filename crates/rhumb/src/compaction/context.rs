@@ -45,6 +45,8 @@ pub(crate) struct Context<'a> {
     /// The tables that may hold older versions of the keys that are written, as lists of tables in key order; empty if
     /// nobody asks how many keys hide one.
     pub older: &'a [Vec<&'a Table>],
+    /// Whether the blocks that are written stay in memory where that is left.
+    pub keeps_blocks: bool,
     /// The sequences at which readers read, ascending; collected after the job's inputs were
     /// chosen. Later readers must read at a sequence not below any in the inputs.
     pub snapshots: &'a [Sequence],
@@ -103,10 +105,17 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// Deletes the new files, as far as possible; the next opening deletes the rest.
     pub fn delete(&self, files: &Files) {
+        self.forget_written(files);
         self.made()
             .for_each(|t| files.delete(FileKind::Table, t.number));
         let values = self.value_files.iter();
         values.for_each(|(number, _)| files.delete(FileKind::Values, *number));
+    }
+
+    /// Frees the blocks of the new tables, which will not be read.
+    pub fn forget_written(&self, files: &Files) {
+        let made = self.made();
+        made.for_each(|t| files.cache.forget_written(t.table_id));
     }
 
     /// The new tables, without those that only move.

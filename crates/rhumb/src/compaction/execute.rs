@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::options::{Compression, Partition, TableSpec, TierForm, TierSpec};
 use crate::sync::Arc;
 use crate::table::TableReader;
-use crate::version::{LevelChange, Levels, Place, TableMeta};
+use crate::version::{LevelChange, Levels, Place, Table, TableMeta};
 
 /// A page of the published key list holds as many keys of 8 bytes as fit into 4 KiB, and its index counts such pages.
 const PAGE_ENTRIES: u32 = 512;
@@ -75,6 +75,7 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
     let counts = counts_hidden(levels, context.table, context.tier);
     let (table, index) = layout_of(context, job)?;
     let context = &Context {
+        keeps_blocks: are_in_memory(job.tables()),
         older: if counts { &older } else { &[] },
         table: &table,
         index: &index,
@@ -98,6 +99,17 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
         false => vec![map],
     };
     Ok((written, maps))
+}
+
+/// Whether most blocks of some tables are in memory, since they are read: then what comes beside them or is made of them is
+/// wanted there too.
+pub(crate) fn are_in_memory<'a>(tables: impl Iterator<Item = &'a Arc<Table>>) -> bool {
+    let (mut held, mut all) = (0, 0);
+    for reader in tables.filter_map(|table| table.open_reader()) {
+        held += reader.blocks_held();
+        all += reader.blocks();
+    }
+    held > all / 2
 }
 
 /// The layout and index of the tables that a job writes. Where values stand beside their keys in the tier, none leaves

@@ -30,7 +30,7 @@ mod waiting;
 
 pub(crate) use claims::Claims;
 pub(crate) use context::{Context, Counters, Outcome};
-pub(crate) use execute::{counts_hidden, execute};
+pub(crate) use execute::{are_in_memory, counts_hidden, execute};
 pub(crate) use flush::{Flushed, flush};
 pub(crate) use ingest::{NewTable, bottom_for, newest_places, write_new_table};
 pub(crate) use job::{Hull, Input, Job};

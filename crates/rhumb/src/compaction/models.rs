@@ -3,7 +3,7 @@
 use super::context::{Context, Outcome};
 use crate::error::Result;
 use crate::sync::Arc;
-use crate::version::{Levels, Table, TableMeta, train};
+use crate::version::{Files, Levels, Table, TableMeta, train};
 
 /// Trains a model of the run that a merge is about to write whole. A run that keeps other tables gets one later.
 ///
@@ -28,7 +28,9 @@ pub(crate) fn train_merged(
     if !is_whole || outcome.made().count() < 2 {
         return Ok(());
     }
-    let open = |meta: &TableMeta| Arc::new(Table::new(Arc::clone(context.files), meta.clone()));
+    // What was kept in memory of these tables is for those that read them later.
+    let files = Files::uncached(&context.files.fs, &context.files.dir)?;
+    let open = |meta: &TableMeta| Arc::new(Table::new(Arc::clone(&files), meta.clone()));
     let tables: Vec<Arc<Table>> = outcome.made().map(open).collect();
     train(context.files, &tables, context.index, context.go_on).map(|_| ())
 }

@@ -8,7 +8,7 @@ mod pieces;
 mod pinned;
 
 pub(crate) use arena::{Address, Appender, Arena};
-pub(crate) use frames::{BlockCache, FrameSlots, Room};
+pub(crate) use frames::{BlockCache, FrameSlots, Room, WrittenBlocks};
 pub(crate) use key_filter::KeyFilter;
 pub(crate) use pieces::Pieces;
 pub(crate) use pinned::OwnedBytes;

@@ -111,3 +111,12 @@ impl Table {
         self.file.mark_obsolete();
     }
 }
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        // If it was never opened, nobody else frees them.
+        if self.reader.get().is_none() {
+            self.files().cache.forget_written(self.meta.table_id);
+        }
+    }
+}

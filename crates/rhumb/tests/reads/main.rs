@@ -19,3 +19,4 @@ mod range_deletes_take_any_bounds;
 mod seeks_go_where_the_model_does;
 mod snapshots_answer_like_keyspaces;
 mod windows_read_exactly;
+mod writes_leave_blocks_in_memory;

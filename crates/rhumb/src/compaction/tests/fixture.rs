@@ -121,6 +121,7 @@ impl Store {
             brings_back: false,
             logged: &[],
             older: &[],
+            keeps_blocks: true,
             snapshots: &snapshots,
             pace: &|_| {},
             go_on: &|| match self.cancelled.load(Ordering::Relaxed) {

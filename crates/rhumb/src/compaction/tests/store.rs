@@ -296,6 +296,11 @@ fn whatever_call_fails_nothing_is_left_behind() {
         drop(job);
         store.check();
         store.check_files();
+        assert_eq!(
+            store.files.cache.written_tables(),
+            0,
+            "none waits for a reader"
+        );
     }
     println!("{failures} calls failed once each");
     assert!(failures > 20, "{failures}");

@@ -293,6 +293,7 @@ impl Store {
             brings_back: false,
             logged: &[],
             older: &[],
+            keeps_blocks: false,
             snapshots: &snapshots,
             pace,
             go_on: &|| self.is_wanted(keyspace),

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use super::scheduler::{Running, Scheduler};
 use crate::compaction::{
-    Arrivals, Context, Counters, Flushed, LoggedFile, Order, Outcome, Parts, counts_hidden,
-    flush as write_tables,
+    Arrivals, Context, Counters, Flushed, LoggedFile, Order, Outcome, Parts, are_in_memory,
+    counts_hidden, flush as write_tables,
 };
 use crate::db::read::view::FlushedMemtable;
 use crate::db::store::{OpenKeyspace, Store};
@@ -90,6 +90,7 @@ impl Store {
         let flushed = self.with_context(keyspace, &counters, &|_| {}, |context| {
             let context = Context {
                 logged: &logged,
+                keeps_blocks: are_in_memory(levels.tables().map(|(_, table)| table)),
                 older: match counts_hidden(&levels, context.table, context.tier) {
                     true => &older,
                     false => &[],

@@ -90,8 +90,9 @@ impl Store {
         if let Err(e) = self.commit_edit(&mut catalog, Edit { changes }) {
             // No manifest on the disk names them: only a failed sync leaves that open, and is no full disk.
             // They make room for the next try. After any other error the next opening decides.
-            if matches!(e, Error::DiskFull { .. }) {
-                outcome.delete(&self.files);
+            match e {
+                Error::DiskFull { .. } => outcome.delete(&self.files),
+                _ => outcome.forget_written(&self.files),
             }
             return Err(e);
         }

@@ -70,6 +70,7 @@ impl Repair<'_> {
             brings_back: false,
             logged: &[],
             older: &[],
+            keeps_blocks: false,
             snapshots: KEEP_SEQUENCES,
             pace: &|_| {},
             go_on: &|| Ok(()),

@@ -6,6 +6,7 @@
 //! and, if the clock cleared it, the reference mark. Everything else is decided under one lock,
 //! after a miss, which has waited for the disk anyway (`pool.rs`).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,10 +24,12 @@ mod state;
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;
+mod written;
 
 pub(super) use pins::{FramePin, PinStock};
 pub(crate) use pool::{CacheUse, Room};
 pub(crate) use slots::FrameSlots;
+pub(crate) use written::WrittenBlocks;
 
 use super::OwnedBytes;
 use crate::error::Result;
@@ -64,6 +67,8 @@ impl Bypass {
 pub(crate) struct BlockCache {
     capacity: u64,
     frames: Option<(Arc<FrameSpace>, Mutex<Pool>)>,
+    /// By the id of the table, what its writer kept.
+    written: Mutex<HashMap<u64, written::Kept>>,
     bypass: Arc<Bypass>,
     /// The number of reads of long scans.
     long_reads: AtomicU64,
@@ -102,6 +107,7 @@ impl BlockCache {
         Ok(BlockCache {
             capacity,
             frames,
+            written: Mutex::default(),
             bypass: Arc::default(),
             long_reads: AtomicU64::new(0),
         })

@@ -17,6 +17,7 @@ use super::sizes::Sizes;
 use super::slots::Slots;
 use super::space::{FrameNumber, FrameSpace};
 use super::state::{ClaimOutcome, Header};
+use super::written::Kept;
 use crate::memory::Pinned;
 
 /// How far a hand may be behind another before its size gives up a slab. Moving a slab leaves
@@ -111,19 +112,78 @@ impl Pool {
         self.used
     }
 
+    /// A number for a table.
+    pub fn number_table(&mut self) -> Option<u32> {
+        self.last_table = self.last_table.checked_add(1)?;
+        Some(self.last_table)
+    }
+
     /// Makes slots for a table of `blocks` blocks; `None` if there is no room for them.
     pub fn register(&mut self, blocks: u64) -> Option<Arc<Slots>> {
-        let bytes = blocks.checked_mul(Slots::BYTES_A_BLOCK)?;
+        // The number stays free if there is no room: each miss would take another one.
         let table = self.last_table.checked_add(1)?;
+        let slots = self.register_as(table, blocks)?;
+        self.last_table = table;
+        Some(slots)
+    }
+
+    fn register_as(&mut self, table: u32, blocks: u64) -> Option<Arc<Slots>> {
+        let bytes = blocks.checked_mul(Slots::BYTES_A_BLOCK)?;
         let in_all = self.used.slots.checked_add(bytes)?;
         if in_all > self.slots_limit || !self.make_room_for(bytes) {
             return None;
         }
         let slots = Arc::new(Slots::new(table, usize::try_from(blocks).ok()?));
         self.used.slots = in_all;
-        self.last_table = table;
         self.tables.insert(table, Arc::clone(&slots));
         Some(slots)
+    }
+
+    /// Makes slots for a table whose blocks were [kept](Pool::keep) as they were written; `None` if none is left, or if there is
+    /// no room for slots, and none of its blocks then.
+    pub fn adopt(&mut self, kept: &Kept) -> Option<Arc<Slots>> {
+        self.still_kept(kept).next()?;
+        let Some(slots) = self.register_as(kept.table, kept.frames.len() as u64) else {
+            self.free_written(kept);
+            return None;
+        };
+        // Looked at again, since blocks may have made room for the slots.
+        for (block, frame) in self.still_kept(kept) {
+            slots.set(block, frame);
+        }
+        Some(slots)
+    }
+
+    /// Keeps a block of a table that is being written, in a free frame. Nobody may read it before the table is
+    /// [adopted](Pool::adopt), and it may be evicted until then.
+    pub fn keep(&mut self, table: u32, block: usize, bytes: &[u8]) -> Option<FrameNumber> {
+        let tag = Slots::tag_of(table, block)?;
+        let class = self.sizes.of_block(bytes.len())?;
+        let frame = self.frame_for(class, Room::Free)?;
+        self.space.fill_unread(frame, tag, bytes);
+        self.count_in(frame);
+        Some(frame)
+    }
+
+    /// Frees what was kept of a table that will not be read.
+    pub fn free_written(&mut self, kept: &Kept) {
+        let frames: Vec<_> = self.still_kept(kept).collect();
+        for (_, frame) in frames {
+            if self.header(frame).claim().is_some() {
+                self.vacate(frame);
+            }
+        }
+    }
+
+    /// The blocks that were kept as they were written, and still are, with their frames.
+    fn still_kept<'a>(&'a self, kept: &'a Kept) -> impl Iterator<Item = (usize, FrameNumber)> + 'a {
+        let frames = kept.frames.iter().map(|slot| FrameNumber::from_slot(*slot));
+        let frames = frames.enumerate();
+        let frames = frames.filter_map(|(block, frame)| Some((block, frame?)));
+        frames.filter(|(block, frame)| {
+            let header = self.header(*frame);
+            !header.is_claimed() && Slots::tag_of(kept.table, *block) == Some(header.tag())
+        })
     }
 
     /// Removes a table and frees its frames; those that are pinned are freed when the clock reaches

@@ -60,8 +60,14 @@ impl Slots {
     /// tag.
     #[inline]
     pub fn tag(&self, block: usize) -> Option<u64> {
+        Self::tag_of(self.table, block)
+    }
+
+    /// The tag of a block of a table.
+    #[inline]
+    pub fn tag_of(table: u32, block: usize) -> Option<u64> {
         let block = u32::try_from(block).ok()?;
-        Some(u64::from(self.table) << 32 | u64::from(block))
+        Some(u64::from(table) << 32 | u64::from(block))
     }
 
     /// Table and block of a tag.
@@ -120,6 +126,33 @@ impl FrameSlots {
         }
     }
 
+    /// For the table with this id, whose blocks may have been kept when they were written.
+    pub fn of_table(cache: Arc<BlockCache>, blocks: u64, table_id: u64) -> FrameSlots {
+        let slots = FrameSlots::new(cache, blocks);
+        let written = slots.cache.take_written(table_id);
+        if let Some((kept, (space, pool))) = written.zip(slots.cache.frames()) {
+            let mut pool = lock(pool);
+            if kept.frames.len() as u64 != blocks {
+                pool.free_written(&kept);
+            } else if let Some(adopted) = pool.adopt(&kept) {
+                let space = Arc::clone(space);
+                let _ = slots.kept.set(Kept {
+                    slots: adopted,
+                    space,
+                });
+            }
+        }
+        slots
+    }
+
+    /// How many of up to `most` blocks, spread evenly, are in memory at the time of the call, and how many were looked at.
+    pub fn held_among(&self, most: u64) -> (u64, u64) {
+        let stride = self.blocks.div_ceil(most.max(1)).max(1) as usize;
+        let looked_at = (0..self.blocks).step_by(stride);
+        let held = looked_at.clone().filter(|block| self.holds(*block));
+        (held.count() as u64, looked_at.count() as u64)
+    }
+
     /// Counts a block that could not be kept, and lies in these bytes until they are dropped.
     pub fn note_bypass(&self, bytes: &OwnedBytes) {
         self.cache.note_bypass(bytes);
@@ -139,6 +172,11 @@ impl FrameSlots {
         let block = usize::try_from(block).ok()?;
         let frame = kept.slots.frame(block)?;
         kept.space.pin(frame, kept.slots.tag(block)?)
+    }
+
+    /// Whether no block was ever in memory.
+    pub fn is_empty(&self) -> bool {
+        self.kept.get().is_none()
     }
 
     /// Whether the block was in memory at the time of the call.

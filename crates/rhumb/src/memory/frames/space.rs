@@ -207,6 +207,11 @@ impl FrameSpace {
         unsafe { Pinned::in_frame(pin, self.bytes_of(frame), len) }
     }
 
+    /// Puts a block into a claimed frame, publishes it to readers, and marks it as not read yet.
+    pub fn fill_unread(&self, frame: FrameNumber, tag: u64, block: &[u8]) {
+        self.write(frame, tag, block, false, false);
+    }
+
     /// Puts a block into a claimed frame, publishes it to readers, and pins it.
     pub fn fill(&self, frame: FrameNumber, tag: u64, block: &[u8]) -> Pinned {
         self.write(frame, tag, block, true, false);

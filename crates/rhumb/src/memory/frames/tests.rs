@@ -1,6 +1,7 @@
 //! What the cache keeps and evicts, and what pins preserve.
 
 mod hit_rates;
+mod written;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -14,9 +14,10 @@ use crate::options::Compression;
 pub(in crate::table) const STORED_HEADER_BYTES: usize = 9;
 
 /// Appends the stored form of the raw block that `encode` appends, for `offset` of the table with this
-/// id; returns the bytes of the raw block. It is compressed if that saves at least 1/16 of it.
+/// id, and passes the raw block to `see`; returns the bytes of that. It is compressed if that saves at least 1/16 of it.
 pub(in crate::table) fn store(
     encode: impl FnOnce(&mut Vec<u8>),
+    see: impl FnOnce(&[u8]),
     compression: Compression,
     id: u64,
     offset: u64,
@@ -27,6 +28,7 @@ pub(in crate::table) fn store(
     into.resize(payload, 0);
     encode(into);
     let raw = into.get(payload..).unwrap_or_default();
+    see(raw);
     let raw_bytes = raw.len();
     let compressed = compress(raw, compression);
     let compressed = compressed.filter(|(_, c)| c.len() <= raw_bytes - raw_bytes / 16);
@@ -44,10 +46,11 @@ pub(in crate::table) fn store(
     raw_bytes
 }
 
-/// Appends a unit with the entries that `encode` appends, for `offset` of the table with this id; returns
-/// the bytes of the entries.
+/// Appends a unit with the entries that `encode` appends, for `offset` of the table with this id, and passes the entries to
+/// `see`; returns their bytes.
 pub(in crate::table) fn store_unit(
     encode: impl FnOnce(&mut Vec<u8>),
+    see: impl FnOnce(&[u8]),
     shape: UnitShape,
     id: u64,
     offset: u64,
@@ -56,6 +59,7 @@ pub(in crate::table) fn store_unit(
     let start = into.len();
     into.extend_from_slice(&[0; 4]);
     encode(into);
+    see(into.get(start + 4..).unwrap_or_default());
     stamp(into, start, id ^ shape.stamp(), offset);
     into.len() - start - 4
 }
@@ -143,7 +147,7 @@ mod tests {
         let shape = |key, value, width| UnitShape { key, value, width };
         let mut unit = Vec::new();
         let encode = |into: &mut Vec<u8>| into.extend([7; 64]);
-        store_unit(encode, shape(8, 8, 0), 7, 4096, &mut unit);
+        store_unit(encode, |_| (), shape(8, 8, 0), 7, 4096, &mut unit);
         assert_eq!(load_unit(&unit, shape(8, 8, 0), 7, 4096).unwrap(), [7; 64]);
         for other in [shape(4, 12, 0), shape(8, 7, 1), shape(7, 8, 1)] {
             assert!(load_unit(&unit, other, 7, 4096).is_err());
@@ -157,7 +161,13 @@ mod tests {
         // It follows other blocks.
         let mut bytes = vec![9; 5];
         let encode = |into: &mut Vec<u8>| into.extend_from_slice(raw);
-        assert_eq!(store(encode, compression, 7, 4096, &mut bytes), raw.len());
+        let mut seen = Vec::new();
+        let see = |raw: &[u8]| seen.extend_from_slice(raw);
+        assert_eq!(
+            store(encode, see, compression, 7, 4096, &mut bytes),
+            raw.len()
+        );
+        assert_eq!(seen, raw);
         assert_eq!(bytes[..5], [9; 5]);
         bytes.split_off(5)
     }

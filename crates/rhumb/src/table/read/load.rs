@@ -32,6 +32,9 @@ const MUCH_OF_NEXT: usize = 1024;
 /// Windows of more than this many times the bytes of one call are not searched for cached blocks.
 const WIDEST_TRIMMED: u64 = 4;
 
+/// So many blocks tell how many are in memory.
+const BLOCKS_LOOKED_AT: u64 = 64;
+
 impl TableReader {
     /// Prefetches what a search of a block near `slot` will read, if the block is in memory.
     #[inline]
@@ -56,7 +59,28 @@ impl TableReader {
         (self.frame_slots).prefetch(number, [(LINE_BYTES, MUCH_OF_NEXT)]);
     }
 
-    /// A block that was verified when it was loaded.
+    /// About how many of its blocks are in memory.
+    pub fn blocks_held(&self) -> u64 {
+        let (held, looked_at) = self.frame_slots.held_among(BLOCKS_LOOKED_AT);
+        held * self.blocks() / looked_at.max(1)
+    }
+
+    /// Notes where rows probably lie, if blocks have been in memory since they were written: in one like the others.
+    pub(super) fn note_kept(&self) {
+        let (blocks, slots) = (self.directory.blocks(), &self.frame_slots);
+        if slots.is_empty() {
+            return;
+        }
+        let inner_first = (1..blocks).chain([0]);
+        let mut held =
+            inner_first.filter_map(|number| Some(self.loaded(number, slots.get(number)?)));
+        if let Some(block) = held.find(|block| block.view().count() > 0) {
+            let usual = self.directory.entries_per_cell();
+            self.likely_rows.note(&block.layout, usual);
+        }
+    }
+
+    /// A block that was verified when it was loaded, or kept when it was written.
     #[inline]
     pub(super) fn loaded(&self, number: u64, bytes: Pinned) -> LoadedBlock {
         match self.directory.unit_shape(number) {

@@ -123,10 +123,10 @@ impl TableReader {
         };
         let keys = keys_of(&parts.properties);
         let mean_block_bytes = sections_offset / parts.directory.blocks().max(1);
-        Ok(TableReader {
+        let reader = TableReader {
             bounds: Bounds::of(keys, &parts.range_deletes),
             likely_rows: LikelyRows::default(),
-            frame_slots: FrameSlots::new(open_as.cache, parts.directory.blocks()),
+            frame_slots: FrameSlots::of_table(open_as.cache, parts.directory.blocks(), sections.id),
             path: path.to_path_buf(),
             file,
             number,
@@ -148,7 +148,9 @@ impl TableReader {
             sequence_base: 0,
             layout_tag: layout_tag(parts.properties.text(CHOSEN).unwrap_or_default()),
             properties: parts.properties,
-        })
+        };
+        reader.note_kept();
+        Ok(reader)
     }
 
     /// Takes over the sequence and the number of the key map that the manifest gives, if it is a table that

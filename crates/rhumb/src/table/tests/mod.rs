@@ -8,6 +8,7 @@ mod exact;
 mod fence_keys;
 mod given;
 mod hostile;
+mod kept;
 mod key_maps;
 mod learned;
 mod next_blocks;

@@ -11,6 +11,7 @@ use rhumb_index::{IndexError, KeyMap};
 use super::index_choice::IndexChoice;
 use crate::error::{Error, Result};
 use crate::fs::output::Output;
+use crate::memory::WrittenBlocks;
 use crate::options::Compression;
 use crate::table::block::{BlockBuilder, FRAME_BYTES, NewEntry, encode_empty};
 use crate::table::form::directory::{DirectoryBuilder, Stride};
@@ -59,6 +60,8 @@ pub(in crate::table) struct BlockWriter {
     /// Bytes that are not written yet; they belong at `offset - pending.len()`.
     pending: Vec<u8>,
     offset: u64,
+    /// Where blocks stay in memory.
+    pub kept: Option<WrittenBlocks>,
     pub directory: DirectoryBuilder,
     pub index: IndexChoice,
     /// Hashes of the user keys; `None` if the table gets no filter.
@@ -103,6 +106,7 @@ impl BlockWriter {
             next: BlockBuilder::default(),
             pending: Vec::with_capacity(PIECE_BYTES + (PIECE_BYTES >> 3)),
             offset: 0,
+            kept: None,
             directory: DirectoryBuilder::default(),
             index,
             hashes: with_filter.then(Vec::new),
@@ -325,9 +329,10 @@ impl BlockWriter {
         let even = self.even.take();
         let prefix = even.as_ref().map_or(&[][..], |even| &even.prefix);
         let compression = self.compression;
-        let written = self.append(|_, id, offset, pending| {
+        let written = self.append(|_, see, id, offset, pending| {
             store(
                 |into| encode_empty(prefix, into),
+                see,
                 compression,
                 id,
                 offset,
@@ -342,9 +347,9 @@ impl BlockWriter {
     fn store_block(&mut self, before: Option<&[u8]>, behind: Option<&[u8]>) -> Written {
         let compression = self.compression;
         self.has_fence_keys = true;
-        self.append(|block, id, offset, pending| {
+        self.append(|block, see, id, offset, pending| {
             let encode = |into: &mut Vec<u8>| block.encode(before, behind, into);
-            store(encode, compression, id, offset, pending)
+            store(encode, see, compression, id, offset, pending)
         })
     }
 
@@ -353,9 +358,10 @@ impl BlockWriter {
         if let Some(units) = &mut self.units {
             units.push(self.block.count() as u32, shape.width);
         }
-        self.append(|block, id, offset, pending| {
+        self.append(|block, see, id, offset, pending| {
             store_unit(
                 |into| block.encode_unit(shape.width, into),
+                see,
                 shape,
                 id,
                 offset,
@@ -368,11 +374,18 @@ impl BlockWriter {
     /// bytes.
     fn append(
         &mut self,
-        store: impl FnOnce(&mut BlockBuilder, u64, u64, &mut Vec<u8>) -> usize,
+        store: impl FnOnce(&mut BlockBuilder, &mut dyn FnMut(&[u8]), u64, u64, &mut Vec<u8>) -> usize,
     ) -> Written {
         let before = self.pending.len();
+        let kept = &mut self.kept;
+        let mut keep = |raw: &[u8]| {
+            if let Some(kept) = kept {
+                kept.push(raw);
+            }
+        };
         let raw = store(
             &mut self.block,
+            &mut keep,
             self.table_id,
             self.offset,
             &mut self.pending,
@@ -440,7 +453,11 @@ impl BlockWriter {
         append(&mut self.pending);
         self.offset += (self.pending.len() - before) as u64;
         self.flush()?;
-        self.output.sync()
+        self.output.sync()?;
+        if let Some(kept) = self.kept.take() {
+            kept.hand_over(self.table_id);
+        }
+        Ok(())
     }
 
     /// The time spent creating, writing and syncing the file.

@@ -19,6 +19,7 @@ use crate::entry::{EntryKind, MAX_KEY_BYTES, MAX_SEQUENCE, Pointer, Sequence, co
 use crate::error::{Error, Result};
 use crate::fs::output::Output;
 use crate::fs::{FileSystem, names, ops};
+use crate::memory::{BlockCache, WrittenBlocks};
 use crate::options::{Partition, TableSpec};
 use crate::table::block::{EvenPuts, NewEntry};
 use crate::table::form::summary::TableMeta;
@@ -170,6 +171,12 @@ impl TableWriter {
             values: BTreeMap::new(),
             hides: 0,
         })
+    }
+
+    /// Leaves its blocks in memory, as far as there is memory left in the cache, for its first reader there.
+    pub fn keeping_blocks(mut self, cache: &Arc<BlockCache>) -> TableWriter {
+        self.blocks.kept = WrittenBlocks::new(cache);
+        self
     }
 
     /// The same with this id.
