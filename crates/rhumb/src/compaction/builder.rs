@@ -63,17 +63,20 @@ pub(super) fn write_tables(
 ) -> Result<Written> {
     let mut builder = Builder::new(context, map, ranges.kept.clone(), ends);
     let entries = survivors(context, cursor, &ranges, below, |e| builder.push(&e));
-    let written = entries.and_then(|()| {
-        let written = builder.finish()?;
+    let durable = entries.and_then(|()| {
+        builder.finish()?;
         let (files, mut sync_time) = (context.files, Duration::ZERO);
         ops::timed(&mut sync_time, || ops::sync_dir(&*files.fs, &files.dir))?;
         Counters::add_time(&context.counters.write_nanos, sync_time);
-        Ok(written)
+        Ok(())
     });
-    if written.is_err() {
-        builder.abandon();
+    match durable {
+        Ok(()) => Ok(builder.into_written()),
+        Err(e) => {
+            builder.abandon();
+            Err(e)
+        }
     }
-    written
 }
 
 /// So many bytes of values apart from their keys count as one of the table that points to them: a collection rewrites
@@ -118,9 +121,8 @@ struct Builder<'a> {
     /// The bytes of the open table that may be written.
     paced: u64,
     made: Vec<TableMeta>,
-    /// File numbers of all tables that were begun, and the ids of those that were ended.
+    /// File numbers of all tables that were begun.
     begun: Vec<u64>,
-    ended: Vec<u64>,
     values: Values<'a>,
     /// Puts that are written together, and whether any may be: nothing but their size may decide what is done with them.
     batch: Batch,
@@ -157,7 +159,6 @@ impl<'a> Builder<'a> {
             paced: 0,
             made: Vec::new(),
             begun: Vec::new(),
-            ended: Vec::new(),
             values: Values::new(context),
             batch: Batch::default(),
             batches: stay && ends.cuts.is_empty(),
@@ -343,27 +344,30 @@ impl<'a> Builder<'a> {
     }
 
     /// Ends the last table. The tables are then synced, but the directory is not.
-    fn finish(&mut self) -> Result<Written> {
+    fn finish(&mut self) -> Result<()> {
         self.add_batch()?;
         self.add_waiting()?;
         if !self.range_deletes.is_empty() {
             self.pass_cuts(|_| true)?;
         }
         self.open_for_range_deletes(None)?;
-        self.close(None)?;
-        Ok(Written {
-            tables: mem::take(&mut self.made),
+        self.close(None)
+    }
+
+    fn into_written(mut self) -> Written {
+        Written {
+            tables: self.made,
             value_files: self.values.take_ended(),
-        })
+        }
     }
 
     /// Removes what was written, as far as possible; the next opening removes the rest.
     fn abandon(self) {
         drop(self.open);
         let files = self.context.files;
-        self.ended
-            .iter()
-            .for_each(|id| files.cache.forget_written(*id));
+        for table in &self.made {
+            files.cache.forget_written(table.table_id);
+        }
         for number in self.begun {
             files.delete(FileKind::Table, number);
         }
@@ -413,7 +417,6 @@ impl<'a> Builder<'a> {
         let counters = self.context.counters;
         Counters::add_time(&counters.training_nanos, written.training);
         Counters::add_time(&counters.write_nanos, written.write_time);
-        self.ended.push(written.summary.table_id);
         self.made.push(written.summary);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::context::{Context, Outcome};
 use crate::error::Result;
+use crate::memory::BlockCache;
 use crate::sync::Arc;
 use crate::version::{Files, Levels, Table, TableMeta, train};
 
@@ -29,7 +30,16 @@ pub(crate) fn train_merged(
         return Ok(());
     }
     // What was kept in memory of these tables is for those that read them later.
-    let files = Files::uncached(&context.files.fs, &context.files.dir)?;
+    let Files {
+        fs,
+        dir,
+        access,
+        granularity,
+        ..
+    } = &**context.files;
+    let no_cache = Arc::new(BlockCache::new(0)?);
+    let files = Files::new(Arc::clone(fs), dir.clone(), *access, no_cache);
+    let files = Arc::new(files.covering(*granularity));
     let open = |meta: &TableMeta| Arc::new(Table::new(Arc::clone(&files), meta.clone()));
     let tables: Vec<Arc<Table>> = outcome.made().map(open).collect();
     train(context.files, &tables, context.index, context.go_on).map(|_| ())

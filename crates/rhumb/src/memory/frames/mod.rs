@@ -68,7 +68,7 @@ pub(crate) struct BlockCache {
     capacity: u64,
     frames: Option<(Arc<FrameSpace>, Mutex<Pool>)>,
     /// By the id of the table, what its writer kept.
-    written: Mutex<HashMap<u64, written::Kept>>,
+    written: Mutex<HashMap<u64, written::Waiting>>,
     bypass: Arc<Bypass>,
     /// The number of reads of long scans.
     long_reads: AtomicU64,

@@ -17,7 +17,7 @@ use super::sizes::Sizes;
 use super::slots::Slots;
 use super::space::{FrameNumber, FrameSpace};
 use super::state::{ClaimOutcome, Header};
-use super::written::Kept;
+use super::written::Waiting;
 use crate::memory::Pinned;
 
 /// How far a hand may be behind another before its size gives up a slab. Moving a slab leaves
@@ -141,48 +141,38 @@ impl Pool {
 
     /// Makes slots for a table whose blocks were [kept](Pool::keep) as they were written; `None` if none is left, or if there is
     /// no room for slots, and none of its blocks then.
-    pub fn adopt(&mut self, kept: &Kept) -> Option<Arc<Slots>> {
-        self.still_kept(kept).next()?;
-        let Some(slots) = self.register_as(kept.table, kept.frames.len() as u64) else {
-            self.free_written(kept);
+    pub fn adopt(&mut self, waiting: &Waiting) -> Option<Arc<Slots>> {
+        self.still_kept(waiting).next()?;
+        let Some(slots) = self.register_as(waiting.table, waiting.frames.len() as u64) else {
+            self.free_written(waiting);
             return None;
         };
         // Looked at again, since blocks may have made room for the slots.
-        for (block, frame) in self.still_kept(kept) {
+        for (block, frame) in self.still_kept(waiting) {
             slots.set(block, frame);
         }
         Some(slots)
     }
 
-    /// Keeps a block of a table that is being written, in a free frame. Nobody may read it before the table is
-    /// [adopted](Pool::adopt), and it may be evicted until then.
-    pub fn keep(&mut self, table: u32, block: usize, bytes: &[u8]) -> Option<FrameNumber> {
-        let tag = Slots::tag_of(table, block)?;
-        let class = self.sizes.of_block(bytes.len())?;
-        let frame = self.frame_for(class, Room::Free)?;
-        self.space.fill_unread(frame, tag, bytes);
-        self.count_in(frame);
-        Some(frame)
-    }
-
     /// Frees what was kept of a table that will not be read.
-    pub fn free_written(&mut self, kept: &Kept) {
-        let frames: Vec<_> = self.still_kept(kept).collect();
+    pub fn free_written(&mut self, waiting: &Waiting) {
+        let frames: Vec<_> = self.still_kept(waiting).collect();
         for (_, frame) in frames {
-            if self.header(frame).claim().is_some() {
-                self.vacate(frame);
-            }
+            self.release(frame);
         }
     }
 
     /// The blocks that were kept as they were written, and still are, with their frames.
-    fn still_kept<'a>(&'a self, kept: &'a Kept) -> impl Iterator<Item = (usize, FrameNumber)> + 'a {
-        let frames = kept.frames.iter().map(|slot| FrameNumber::from_slot(*slot));
-        let frames = frames.enumerate();
-        let frames = frames.filter_map(|(block, frame)| Some((block, frame?)));
+    fn still_kept<'a>(
+        &'a self,
+        waiting: &'a Waiting,
+    ) -> impl Iterator<Item = (usize, FrameNumber)> + 'a {
+        let slots = waiting.frames.iter().enumerate();
+        let frames =
+            slots.filter_map(|(block, slot)| Some((block, FrameNumber::from_slot(*slot)?)));
         frames.filter(|(block, frame)| {
             let header = self.header(*frame);
-            !header.is_claimed() && Slots::tag_of(kept.table, *block) == Some(header.tag())
+            !header.is_claimed() && Slots::tag_of(waiting.table, *block) == Some(header.tag())
         })
     }
 
@@ -194,9 +184,14 @@ impl Pool {
         }
         self.used.slots -= table.blocks() as u64 * Slots::BYTES_A_BLOCK;
         for frame in table.frames() {
-            if self.header(frame).claim().is_some() {
-                self.vacate(frame);
-            }
+            self.release(frame);
+        }
+    }
+
+    /// Frees a frame of a table that is gone, unless it is pinned.
+    fn release(&mut self, frame: FrameNumber) {
+        if self.header(frame).claim().is_some() {
+            self.vacate(frame);
         }
     }
 
@@ -209,12 +204,32 @@ impl Pool {
         room: Room,
     ) -> Option<Pinned> {
         let tag = table.tag(block)?;
-        let class = self.sizes.of_block(bytes.len())?;
-        let frame = self.frame_for(class, room)?;
-        let pinned = self.space.fill(frame, tag, bytes);
-        self.count_in(frame);
+        let (frame, pinned) = self.fill(tag, bytes, room, FrameSpace::fill)?;
         table.set(block, frame);
         Some(pinned)
+    }
+
+    /// Keeps a block of a table that is being written, in a free frame. Nobody may read it before the table is
+    /// [adopted](Pool::adopt), and it may be evicted until then.
+    pub fn keep(&mut self, table: u32, block: usize, bytes: &[u8]) -> Option<FrameNumber> {
+        let tag = Slots::tag_of(table, block)?;
+        let (frame, ()) = self.fill(tag, bytes, Room::Free, FrameSpace::fill_unread)?;
+        Some(frame)
+    }
+
+    /// Fills a frame with a block by `fill`, which is given the frame, the tag and the block.
+    fn fill<T>(
+        &mut self,
+        tag: u64,
+        bytes: &[u8],
+        room: Room,
+        fill: impl FnOnce(&FrameSpace, FrameNumber, u64, &[u8]) -> T,
+    ) -> Option<(FrameNumber, T)> {
+        let class = self.sizes.of_block(bytes.len())?;
+        let frame = self.frame_for(class, room)?;
+        let filled = fill(&self.space, frame, tag, bytes);
+        self.count_in(frame);
+        Some((frame, filled))
     }
 
     fn header(&self, frame: FrameNumber) -> &Header {

@@ -130,11 +130,11 @@ impl FrameSlots {
     pub fn of_table(cache: Arc<BlockCache>, blocks: u64, table_id: u64) -> FrameSlots {
         let slots = FrameSlots::new(cache, blocks);
         let written = slots.cache.take_written(table_id);
-        if let Some((kept, (space, pool))) = written.zip(slots.cache.frames()) {
+        if let Some((waiting, (space, pool))) = written.zip(slots.cache.frames()) {
             let mut pool = lock(pool);
-            if kept.frames.len() as u64 != blocks {
-                pool.free_written(&kept);
-            } else if let Some(adopted) = pool.adopt(&kept) {
+            if waiting.frames.len() as u64 != blocks {
+                pool.free_written(&waiting);
+            } else if let Some(adopted) = pool.adopt(&waiting) {
                 let space = Arc::clone(space);
                 let _ = slots.kept.set(Kept {
                     slots: adopted,

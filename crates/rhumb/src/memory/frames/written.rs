@@ -10,12 +10,12 @@ use crate::sync::lock;
 /// The blocks of a table that is being written, as far as there was memory left for them. Dropping it frees their frames.
 pub(crate) struct WrittenBlocks {
     cache: Arc<BlockCache>,
-    kept: Kept,
+    waiting: Waiting,
 }
 
 /// Where blocks are, until their table is opened.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct Waiting {
     /// The number of the table in the cache.
     pub table: u32,
     /// Block by block, its frame, as in a slot; 0 for none.
@@ -31,7 +31,7 @@ impl WrittenBlocks {
         let frames = Vec::new();
         Some(WrittenBlocks {
             cache,
-            kept: Kept { table, frames },
+            waiting: Waiting { table, frames },
         })
     }
 
@@ -40,21 +40,21 @@ impl WrittenBlocks {
         let Some((_, pool)) = self.cache.frames() else {
             return;
         };
-        let number = self.kept.frames.len();
-        let frame = lock(pool).keep(self.kept.table, number, block);
-        self.kept.frames.push(frame.map_or(0, |f| f.to_slot()));
+        let number = self.waiting.frames.len();
+        let frame = lock(pool).keep(self.waiting.table, number, block);
+        self.waiting.frames.push(frame.map_or(0, |f| f.to_slot()));
     }
 
     /// Leaves them to the first reader of the table with this id, or to [`BlockCache::forget_written`].
     pub fn hand_over(mut self, table_id: u64) {
-        let kept = mem::take(&mut self.kept);
-        lock(&self.cache.written).insert(table_id, kept);
+        let waiting = mem::take(&mut self.waiting);
+        lock(&self.cache.written).insert(table_id, waiting);
     }
 }
 
 impl Drop for WrittenBlocks {
     fn drop(&mut self) {
-        self.cache.free_written(&self.kept);
+        self.cache.free_written(&self.waiting);
     }
 }
 
@@ -66,20 +66,20 @@ impl BlockCache {
     }
 
     /// What was written of a table, and that nobody has asked for yet.
-    pub(super) fn take_written(&self, table_id: u64) -> Option<Kept> {
+    pub(super) fn take_written(&self, table_id: u64) -> Option<Waiting> {
         lock(&self.written).remove(&table_id)
     }
 
     /// Frees what was written of a table that nobody will read.
     pub fn forget_written(&self, table_id: u64) {
-        if let Some(kept) = self.take_written(table_id) {
-            self.free_written(&kept);
+        if let Some(waiting) = self.take_written(table_id) {
+            self.free_written(&waiting);
         }
     }
 
-    fn free_written(&self, kept: &Kept) {
+    fn free_written(&self, waiting: &Waiting) {
         if let Some((_, pool)) = self.frames() {
-            lock(pool).free_written(kept);
+            lock(pool).free_written(waiting);
         }
     }
 }
@@ -87,7 +87,7 @@ impl BlockCache {
 impl fmt::Debug for WrittenBlocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WrittenBlocks")
-            .field("kept", &self.kept)
+            .field("waiting", &self.waiting)
             .finish_non_exhaustive()
     }
 }

@@ -15,9 +15,7 @@ fn write_kept(
     let dynamic: Arc<dyn FileSystem> = fs.clone();
     let writer = TableWriter::create(&dynamic, Path::new("/"), 7, settings).unwrap();
     let mut writer = writer.keeping_blocks(cache);
-    for ((key, sequence), (kind, value)) in model {
-        writer.add(key, sequence.0, *kind, value).unwrap();
-    }
+    add_all(&mut writer, model);
     writer.finish(&RangeDeletes::default()).unwrap().summary
 }
 
@@ -96,9 +94,7 @@ fn what_no_reader_takes_is_freed() {
     let dynamic: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let writer = TableWriter::create(&dynamic, Path::new("/"), 7, &settings).unwrap();
     let mut writer = writer.keeping_blocks(&cache);
-    for ((key, sequence), (kind, value)) in &model {
-        writer.add(key, sequence.0, *kind, value).unwrap();
-    }
+    add_all(&mut writer, &model);
     drop(writer);
     assert_eq!(cache.state().used.blocks, 0);
 }

@@ -185,6 +185,12 @@ fn random_ranges(rng: &mut StdRng) -> RangeDeletes {
     ranges
 }
 
+fn add_all(writer: &mut TableWriter, model: &Model) {
+    for ((key, sequence), (kind, value)) in model {
+        writer.add(key, sequence.0, *kind, value).unwrap();
+    }
+}
+
 /// A table in a file system of its own.
 struct TestTable {
     fs: Arc<MemoryFileSystem>,
@@ -197,9 +203,7 @@ impl TestTable {
         let fs = Arc::new(MemoryFileSystem::new());
         let dynamic: Arc<dyn FileSystem> = fs.clone();
         let mut writer = TableWriter::create(&dynamic, Path::new("/"), 7, settings).unwrap();
-        for ((key, sequence), (kind, value)) in model {
-            writer.add(key, sequence.0, *kind, value).unwrap();
-        }
+        add_all(&mut writer, model);
         let summary = writer.finish(ranges).unwrap().summary;
         let path = PathBuf::from("/000007.table");
         TestTable { fs, path, summary }

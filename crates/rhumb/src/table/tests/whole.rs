@@ -160,9 +160,7 @@ fn tables_much_larger_than_asked_for_are_not_waited_for() {
         let fs = Arc::new(MemoryFileSystem::new());
         let dynamic: Arc<dyn FileSystem> = fs.clone();
         let mut writer = TableWriter::create(&dynamic, Path::new("/"), 7, &settings).unwrap();
-        for ((key, sequence), (kind, value)) in &model {
-            writer.add(key, sequence.0, *kind, value).unwrap();
-        }
+        add_all(&mut writer, &model);
         assert!(writer.estimated_bytes() > entries as u64 * 100_000);
         let path = PathBuf::from("/000007.table");
         assert_eq!(fs.bytes(&path).unwrap().len() < 1 << 20, is_placed);

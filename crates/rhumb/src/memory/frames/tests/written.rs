@@ -5,17 +5,17 @@ use super::*;
 
 const ID: u64 = 7;
 
+/// Inserts the first blocks of a table, whatever has to leave for them.
+fn insert_first(slots: &FrameSlots, table: u64, count: u64) -> Vec<Pinned> {
+    let insert = |number| slots.insert(number, &block(table, number, 4000), Room::Any);
+    (0..count).map(|number| insert(number).unwrap()).collect()
+}
+
 #[test]
 fn kept_blocks_take_free_room_alone_and_are_evicted_like_others() {
     let cache = cache(1 << 20);
     let table = FrameSlots::new(Arc::clone(&cache), 100);
-    for number in 0..100 {
-        assert!(
-            table
-                .insert(number, &block(1, number, 4000), Room::Any)
-                .is_some()
-        );
-    }
+    insert_first(&table, 1, 100);
     let mut written = WrittenBlocks::new(&cache).unwrap();
     (0..1_000).for_each(|number| written.push(&block(2, number, 4000)));
     assert_within_capacity(&cache);
@@ -26,13 +26,7 @@ fn kept_blocks_take_free_room_alone_and_are_evicted_like_others() {
 
     // Before they can be read, others take the place of some: those that were read lately stay.
     let newer = FrameSlots::new(Arc::clone(&cache), 50);
-    for number in 0..50 {
-        assert!(
-            newer
-                .insert(number, &block(3, number, 4000), Room::Any)
-                .is_some()
-        );
-    }
+    insert_first(&newer, 3, 50);
     written.hand_over(ID);
     let reader = FrameSlots::of_table(Arc::clone(&cache), 1_000, ID);
     let (left, all) = reader.held_among(1_000);
@@ -65,13 +59,7 @@ fn frames_of_others_are_left_alone() {
     all.iter_mut()
         .for_each(|written| (0..20).for_each(|number| written.push(&block(2, number, 4000))));
     let table = FrameSlots::new(Arc::clone(&cache), 1_000);
-    let pins: Vec<Pinned> = (0..30)
-        .map(|number| {
-            table
-                .insert(number, &block(1, number, 4000), Room::Any)
-                .unwrap()
-        })
-        .collect();
+    let pins = insert_first(&table, 1, 30);
     let held = |table: &FrameSlots| {
         (0..30)
             .filter(|number| table.get(*number).is_some())
