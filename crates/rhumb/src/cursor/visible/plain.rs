@@ -65,18 +65,21 @@ impl VisibleCursor {
     /// Has more plain entries of the same block, up to the same limits, at the end of those there are. Returns whether there may
     /// be any.
     pub(super) fn extend_plain(&mut self, direction: Direction, bound: Bound<&[u8]>) -> bool {
-        match (self.coverage.limits(direction, bound), &mut self.plain) {
-            (Some(limits), Some(plain)) => self.versions.extend(plain, limits),
-            _ => false,
-        }
+        let Some(plain) = self.plain.as_mut().filter(|plain| plain.goes_on()) else {
+            return false;
+        };
+        let limits = self.coverage.limits(direction, bound);
+        limits.is_some_and(|limits| self.versions.extend(plain, limits))
     }
 
     /// Shows the first key of the next block, if its entry is plain as those are that were lent.
     pub(super) fn next_plain_block(&mut self, to: Bound<&[u8]>) -> Result<bool> {
-        let limits = self.coverage.limits(Direction::Forward, to);
-        match (limits, &mut self.plain) {
-            (Some(limits), Some(plain)) => self.versions.lend_next(plain, limits, &mut self.key),
-            _ => Ok(false),
+        let Some(plain) = self.plain.as_mut().filter(|plain| plain.ends_block()) else {
+            return Ok(false);
+        };
+        match self.coverage.limits(Direction::Forward, to) {
+            Some(limits) => self.versions.lend_next(plain, limits, &mut self.key),
+            None => Ok(false),
         }
     }
 

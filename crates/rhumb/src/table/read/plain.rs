@@ -311,6 +311,18 @@ impl PlainEntries {
         self.goes_on && self.end.abs_diff(self.slot) <= most
     }
 
+    /// Whether limits may allow more entries of the block behind [the end](PlainEntries::extend) that is known.
+    #[inline]
+    pub fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
+    /// Whether they go forwards, and the entry shown last is the last one of the block.
+    #[inline]
+    pub fn ends_block(&self) -> bool {
+        self.direction == Direction::Forward && self.slot + 1 == self.block.view().count()
+    }
+
     /// Whether any entry was passed.
     pub fn has_moved(&self) -> bool {
         self.has_gone_on || self.slot != self.lent_at
@@ -397,9 +409,7 @@ impl TableCursor {
         key: &mut Vec<u8>,
     ) -> Result<bool> {
         let next = plain.block.number + 1;
-        let is_at_end =
-            plain.direction == Direction::Forward && plain.slot + 1 == plain.block.view().count();
-        if !is_at_end || next >= self.table.blocks() {
+        if !plain.ends_block() || next >= self.table.blocks() {
             return Ok(false);
         }
         self.source.note_pinned(plain.shortest_pinned);
