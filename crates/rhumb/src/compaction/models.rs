@@ -2,9 +2,8 @@
 
 use super::context::{Context, Outcome};
 use crate::error::Result;
-use crate::memory::BlockCache;
 use crate::sync::Arc;
-use crate::version::{Files, Levels, Table, TableMeta, train};
+use crate::version::{Levels, Table, TableMeta, train};
 
 /// Trains a model of the run that a merge is about to write whole. A run that keeps other tables gets one later.
 ///
@@ -30,16 +29,7 @@ pub(crate) fn train_merged(
         return Ok(());
     }
     // What was kept in memory of these tables is for those that read them later.
-    let Files {
-        fs,
-        dir,
-        access,
-        granularity,
-        ..
-    } = &**context.files;
-    let no_cache = Arc::new(BlockCache::new(0)?);
-    let files = Files::new(Arc::clone(fs), dir.clone(), *access, no_cache);
-    let files = Arc::new(files.covering(*granularity));
+    let files = context.files.without_cache()?;
     let open = |meta: &TableMeta| Arc::new(Table::new(Arc::clone(&files), meta.clone()));
     let tables: Vec<Arc<Table>> = outcome.made().map(open).collect();
     train(context.files, &tables, context.index, context.go_on).map(|_| ())

@@ -90,6 +90,16 @@ impl Files {
         Ok(Arc::new(Files::new(fs, dir, Access::Buffered, cache)))
     }
 
+    /// The same files, whose tables are read without keeping blocks in memory. Not for new files, whose numbers it does not know.
+    ///
+    /// # Errors
+    /// As [`Files::uncached`].
+    pub fn without_cache(&self) -> Result<Arc<Self>> {
+        let cache = Arc::new(BlockCache::new(0)?);
+        let files = Files::new(Arc::clone(&self.fs), self.dir.clone(), self.access, cache);
+        Ok(Arc::new(files.covering(self.granularity)))
+    }
+
     /// A file number that was never used before.
     pub fn new_number(&self) -> u64 {
         self.next_number.fetch_add(1, Ordering::Relaxed)
