@@ -181,11 +181,15 @@ impl Store {
             let mut write = lock(&self.write);
             // Also what is kept back, now or by a flush that is running.
             keyspace.flush_whole_through(write.last_sequence);
-            if !keyspace.view.load().active.is_empty() {
-                keyspace.view.rotate();
+            let is_empty = || keyspace.view.load().active.is_empty();
+            if !is_empty() {
                 // A new log, if it is ready, so that the old one can be deleted as soon as its writes are
                 // in tables, without waiting until it is full.
                 self.rotate_log(&mut write);
+            }
+            // If the logs took too much room, it was replaced with the log.
+            if !is_empty() {
+                keyspace.view.rotate();
             }
             write.last_sequence
         };

@@ -376,3 +376,35 @@ fn learning_ends_under_pressure_when_it_is_not_wanted_any_more() {
     let mut turn = Turn::begun_at(Instant::now() - Duration::from_millis(20));
     assert!(!store.give_way(&mut turn, &|| store.check_writable().is_ok()));
 }
+
+/// A flush may begin as soon as a memtable waits for it. It points to the values in the logs that have ended or are ending, so the log
+/// must not be replaced after the memtable.
+#[test]
+fn no_memtable_waits_for_a_flush_before_its_log_ends() {
+    let fills_buffer = |db: &Db| db.put("b", [7; 100_000]);
+    let flushes: [fn(&Db) -> crate::Result<()>; 2] = [|db| db.flush(), fills_buffer];
+    for flush in flushes {
+        let mut options = Options::in_memory();
+        options.table.separate_values = Some(100);
+        options.over_provision_percent = u32::MAX;
+        options.write_buffer_bytes = 64 << 10;
+        let db = Db::open("store", options).unwrap();
+        db.put("a", [7; 10_000]).unwrap();
+        std::thread::scope(|scope| {
+            // Nobody can replace a log meanwhile.
+            let logs = lock(&store(&db).logs);
+            let flushing = scope.spawn(|| flush(&db));
+            let until = Instant::now() + Duration::from_millis(200);
+            while Instant::now() < until {
+                let waits = db.state().view.load().has_sealed(u64::MAX);
+                assert!(!waits, "a memtable waits, and its log is not ending");
+                std::thread::yield_now();
+            }
+            drop(logs);
+            flushing.join().unwrap().unwrap();
+        });
+        db.flush().unwrap();
+        let flushed = db.stats().unwrap().writes.flushed_bytes;
+        assert!(flushed < 5_000, "{flushed} bytes were flushed");
+    }
+}

@@ -9,7 +9,7 @@ use super::batch::WriteBatch;
 use super::logs::WriteState;
 use super::swap::{CompareAndSwapError, Condition};
 use crate::db::read::view::View;
-use crate::db::store::Store;
+use crate::db::store::{OpenKeyspace, Store};
 use crate::db::upkeep::background::{Crew, Unwinding};
 use crate::entry::operations::{Op, OperationIter};
 use crate::entry::{EntryKind, Sequence};
@@ -232,28 +232,28 @@ impl Store {
         }
     }
 
-    /// Replaces full memtables, and the log if it is full.
+    /// Replaces the log if it is full, and full memtables: in this order, since a flush may begin as soon as a memtable waits, and
+    /// asks for the values in logs that have ended or are ending.
     pub(in crate::db) fn rotate_full(&self, write: &mut WriteState, group: &[&Request<'_>]) {
-        let (mut rotated, mut with_log) = (false, false);
+        let most_bytes = self.options.write_buffer_bytes;
+        let keyspaces = || group.iter().flat_map(|request| &request.batch.keyspaces);
+        let (mut any_full, mut with_log) = (false, false);
         let mut last = None;
-        for keyspace in group.iter().flat_map(|request| &request.batch.keyspaces) {
+        for keyspace in keyspaces() {
             // The batches of a group are mostly about one keyspace.
             if last.replace(keyspace.id) == Some(keyspace.id) {
                 continue;
             }
             let view = keyspace.view.load();
-            let most_bytes = self.options.write_buffer_bytes;
-            if !view.active.is_full(most_bytes) {
+            if view.active.is_full(most_bytes) {
+                any_full = true;
+                with_log |= keyspace.leaves_values_in_log();
+            } else {
                 view.active.begin_filter(most_bytes);
-                continue;
             }
-            drop(view);
-            keyspace.view.rotate();
-            rotated = true;
-            with_log |= keyspace.leaves_values_in_log();
         }
         let segment = self.log_segment();
-        let full = write
+        let log_is_full = write
             .log
             .as_ref()
             .is_some_and(|log| match log.has_values() {
@@ -261,8 +261,14 @@ impl Store {
                 true => with_log || log.file().end() >= LOGGED_SEGMENTS * segment,
                 false => log.file().end() >= segment,
             });
-        rotated |= full && self.rotate_log(write);
-        if rotated {
+        let log_rotated = log_is_full && self.rotate_log(write);
+        let is_full = |keyspace: &OpenKeyspace| keyspace.view.load().active.is_full(most_bytes);
+        if any_full {
+            // Each once: the memtable that takes the place of a full one is empty.
+            let full = keyspaces().filter(|keyspace| is_full(keyspace));
+            full.for_each(|keyspace| keyspace.view.rotate());
+        }
+        if any_full || log_rotated {
             self.update_pressure();
         }
     }
