@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use crate::IndexError;
+use crate::search::{prefetch_bytes, prefetch_line};
 
 /// An interval of ranks, `hi` excluded, that an index returns for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +57,52 @@ pub struct Probe<'a> {
     pub number: u64,
 }
 
+/// The most rows that are prefetched for one answer: of rows of four bytes, as many as lie in four or five cache lines.
+const MOST_ROWS: usize = 64;
+/// So many of them lie in the lines of the first and the last one.
+const ROWS_AT_ENDS: usize = 16;
+
+/// A row that the owner of a table keeps for each of its blocks, such as where the block is in memory. Whoever will read that of the
+/// block in an answer lends all to [`Index::locate_beside`].
+#[derive(Debug, Clone, Copy)]
+pub struct BlockRows {
+    /// The row of block 0, which is only ever prefetched.
+    start: *const u8,
+    /// Bytes of a row; 0 if there are none.
+    width: usize,
+}
+
+impl BlockRows {
+    /// No rows.
+    pub const NONE: BlockRows = BlockRows {
+        // Of a byte that is there, unlike one at 0, the processor finds the page at once.
+        start: &0,
+        width: 0,
+    };
+
+    /// The rows of consecutive blocks, of which the index counts the first one as `first`.
+    #[inline]
+    pub fn new<T>(rows: &[T], first: u64) -> BlockRows {
+        let start = rows.as_ptr().wrapping_sub(first as usize);
+        BlockRows {
+            start: start.cast(),
+            width: size_of::<T>(),
+        }
+    }
+
+    /// Prefetches the rows of the blocks from `first` to `last`, if they are few; of more, those of these two.
+    #[inline]
+    pub(crate) fn prefetch(self, first: usize, last: usize) {
+        let row = |block: usize| self.start.wrapping_add(block.wrapping_mul(self.width));
+        prefetch_line(row(first));
+        prefetch_line(row(last));
+        let between = last.wrapping_sub(first);
+        if (ROWS_AT_ENDS..MOST_ROWS).contains(&between) {
+            prefetch_bytes(row(first), between * self.width);
+        }
+    }
+}
+
 /// A closed segment of a model, returned while keys are still being pushed, so that a table writer
 /// can place entries where the model predicts them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,6 +149,13 @@ pub trait Index: Debug + Send + Sync {
 
     /// The position of a key; see the trait's docs and [`Position`] for the guarantee.
     fn locate(&self, probe: Probe<'_>) -> Position;
+
+    /// As [`Index::locate`], for a caller that reads the row of the block in the answer next: kinds that know early that it will be
+    /// one of a few blocks prefetch the rows of these, so that memory answers while they look for the right one.
+    fn locate_beside(&self, probe: Probe<'_>, rows: BlockRows) -> Position {
+        let _ = rows;
+        self.locate(probe)
+    }
 
     /// Brings closer to the processor what [`Index::locate`] will read for a probe, and changes nothing but the time that it
     /// takes. Step 0 asks for what is read first, step 1 for what that leads to, which waits for step 0. So whoever has
@@ -244,5 +298,23 @@ pub trait IndexBuilder: Debug + Send {
     /// so that a writer can end the table and use fence pointers.
     fn is_unfit(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows are prefetched wherever an answer may lead, also where there are none: a damaged index may count any block.
+    #[test]
+    fn any_blocks_may_be_prefetched() {
+        let rows = [7_u32; 100];
+        for first in [0, 1_000, u64::MAX] {
+            let rows = BlockRows::new(&rows, first);
+            for (first, last) in [(0, 0), (90, 120), (5, 4), (0, usize::MAX), (usize::MAX, 9)] {
+                rows.prefetch(first, last);
+                BlockRows::NONE.prefetch(first, last);
+            }
+        }
     }
 }

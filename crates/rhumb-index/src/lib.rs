@@ -22,7 +22,7 @@ mod wide;
 
 pub use byte_form::ByteForm;
 pub use error::IndexError;
-pub use index::{Band, ClosedSegment, Index, IndexBuilder, Position, Probe, Window};
+pub use index::{Band, BlockRows, ClosedSegment, Index, IndexBuilder, Position, Probe, Window};
 pub use join::{Joined, join};
 pub use key_map::{KeyMap, KeyMapBuilder};
 pub use knob::Knob;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rhumb_index::search;
+use rhumb_index::{BlockRows, search};
 
 use super::pool::Room;
 use super::space::{FrameNumber, FrameSpace};
@@ -172,6 +172,15 @@ impl FrameSlots {
         let block = usize::try_from(block).ok()?;
         let frame = kept.slots.frame(block)?;
         kept.space.pin(frame, kept.slots.tag(block)?)
+    }
+
+    /// What [`FrameSlots::get`] reads first of each block, for an index that counts the table's first block as `first`.
+    #[inline]
+    pub fn beside(&self, first: u64) -> BlockRows {
+        let kept = self.kept.get();
+        kept.map_or(BlockRows::NONE, |kept| {
+            BlockRows::new(&kept.slots.slots, first)
+        })
     }
 
     /// Whether no block was ever in memory.

@@ -298,7 +298,8 @@ impl TableReader {
             slot,
             ranks: 0,
         };
-        match model.index.locate(Probe { key, number }) {
+        let rows = self.frame_slots.beside(finder.first_block);
+        match model.index.locate_beside(Probe { key, number }, rows) {
             Position::Block(block) => one(block.saturating_sub(finder.first_block), None),
             Position::Slot { block, slot } => one(block, Some(slot)),
             Position::Window(window) => {

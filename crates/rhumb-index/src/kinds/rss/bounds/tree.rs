@@ -9,7 +9,7 @@ use crate::kinds::rss::chunk::Chunk;
 use crate::kinds::rss::prefix::Prefix;
 use crate::kinds::rss::{FORM_AT, KIND};
 use crate::kinds::shared::front;
-use crate::{ByteForm, Index, IndexError, Position, Probe};
+use crate::{BlockRows, ByteForm, Index, IndexError, Position, Probe};
 
 /// A tree of chunks over separators.
 #[derive(Debug)]
@@ -80,15 +80,15 @@ impl<'a, C: Chunk> Tree<'a, C> {
     }
 
     /// How many separators are not above the key. Damaged bytes may give wrong answers, but the search always ends, since
-    /// children lie behind their parents.
-    fn not_above(&self, key: &[u8]) -> usize {
+    /// children lie behind their parents. The `rows` of the blocks that it may be are prefetched, once they are few.
+    fn not_above(&self, key: &[u8], rows: BlockRows) -> usize {
         let (mut place, mut depth) = (0, 0);
         loop {
             let rest = key.get(depth..).unwrap_or_default();
             let Some(node) = self.node(place) else {
                 return 0;
             };
-            match node.step(rest) {
+            match node.step(rest, rows) {
                 Step::Ends(count) => return count,
                 Step::Down(child, bytes) if child > place => {
                     (place, depth) = (child, depth + bytes);
@@ -122,7 +122,7 @@ impl<C: Chunk> Node<'_, C> {
 
     /// Looks for the rest of a key that goes through this node.
     #[inline(always)]
-    fn step(&self, key: &[u8]) -> Step {
+    fn step(&self, key: &[u8], rows: BlockRows) -> Step {
         let rest = match self.prefix.strip(key) {
             Ok(rest) => rest,
             Err(true) => return Step::Ends(self.first()),
@@ -134,7 +134,7 @@ impl<C: Chunk> Node<'_, C> {
             return Step::Ends(self.first());
         };
         match C::read(*found).cmp(&chunk) {
-            Ordering::Equal => self.meet(slot, rest),
+            Ordering::Equal => self.meet(slot, rest, rows),
             Ordering::Greater => Step::Ends(self.first()),
             Ordering::Less => Step::Ends(self.start(slot + 1)),
         }
@@ -142,11 +142,13 @@ impl<C: Chunk> Node<'_, C> {
 
     /// Goes on at a slot that has the key's chunk.
     #[inline(always)]
-    fn meet(&self, slot: usize, rest: &[u8]) -> Step {
+    fn meet(&self, slot: usize, rest: &[u8], rows: BlockRows) -> Step {
         // The chunk of a plain slot is all of the separator, and no byte of it was padded in the key.
         let Some(place) = self.number(self.chunks.len() + slot).checked_sub(1) else {
             return Step::Ends(self.start(slot) + 1);
         };
+        // The separators behind the chunk wait for memory once or twice.
+        rows.prefetch(self.start(slot), self.start(slot + 1));
         let children = self.children();
         let children_at = self.rest.get(self.children_at()..).unwrap_or_default();
         if place >= children {
@@ -219,9 +221,13 @@ impl<C: Chunk> Index for Tree<'_, C> {
     }
 
     fn locate(&self, probe: Probe<'_>) -> Position {
+        self.locate_beside(probe, BlockRows::NONE)
+    }
+
+    fn locate_beside(&self, probe: Probe<'_>, rows: BlockRows) -> Position {
         let blocks = match self.separators {
             0 => 0,
-            separators => self.not_above(probe.key).min(separators),
+            separators => self.not_above(probe.key, rows).min(separators),
         };
         Position::Block(blocks as u64)
     }

@@ -5,7 +5,7 @@ use crate::bytes::Reader;
 use crate::kind::{HEADER, Kind};
 use crate::kinds::shared::spline::{CELL, RadixTable};
 use crate::search::{self, lower_bound_in_column};
-use crate::{Index, IndexError, Position, Probe, Window};
+use crate::{BlockRows, Index, IndexError, Position, Probe, Window};
 
 /// Of so many blocks from the first that may have a number, the columns are prefetched.
 const FETCHED: usize = 16;
@@ -100,15 +100,18 @@ impl Blocks {
         Ok(())
     }
 
-    /// The first block whose last number is not below a number, or the last block; 0 without blocks.
+    /// The first block whose last number is not below a number, or the last block; 0 without blocks. The `rows` of the blocks that
+    /// it may be are prefetched.
     #[inline]
-    fn block(&self, number: u64) -> usize {
+    fn block(&self, number: u64, rows: BlockRows) -> usize {
         let last = self.lasts.len().saturating_sub(1);
         let above = match self.above(number) {
             Ok(above) => above,
             Err(block) => return block,
         };
         let (from, to) = self.table.ends(&self.cells, above);
+        // The last numbers wait for memory once more.
+        rows.prefetch(from, to);
         let window = Window {
             lo: from as u64,
             hi: to as u64,
@@ -162,7 +165,12 @@ impl Index for Blocks {
     }
 
     fn locate(&self, probe: Probe<'_>) -> Position {
-        let block = self.block(probe.number);
+        self.locate_beside(probe, BlockRows::NONE)
+    }
+
+    #[inline]
+    fn locate_beside(&self, probe: Probe<'_>, rows: BlockRows) -> Position {
+        let block = self.block(probe.number, rows);
         let slot = self.line(block).map_or(0, |line| line.slot(probe.number));
         Position::Slot {
             block: block as u64,
