@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use rhumb_index::search::{
-    common_prefix, first_eight, first_not, first_not_by_number, first_sixteen,
+    common_prefix, first_eight, first_not, first_not_by_number, first_sixteen, prefetch,
 };
 
 use super::BlockView;
@@ -24,6 +24,9 @@ use crate::entry::{MAX_SEQUENCE, Sequence, compare};
 
 /// So many groups of keys of different lengths are compared with a key at once.
 const GROUPS_AT_ONCE: usize = 32;
+
+/// So many bytes of the values of a group are prefetched before its keys are searched.
+const VALUES_AHEAD: usize = 512;
 
 /// The key and sequence to find.
 #[derive(Clone, Copy)]
@@ -136,7 +139,22 @@ impl BlockView<'_> {
         };
         match first_not(self.groups_near(among, start), before) {
             behind if behind == first => None,
-            behind => Some(self.find_in_group(behind - 1, rest, sequence)),
+            behind => {
+                self.prefetch_values(behind - 1);
+                Some(self.find_in_group(behind - 1, rest, sequence))
+            }
+        }
+    }
+
+    /// Prefetches the values of a group, if they have one length: one of them is probably read next.
+    #[inline(always)]
+    fn prefetch_values(&self, group: usize) {
+        let layout = self.layout;
+        if layout.fixed_values {
+            let length = layout.value.alike();
+            let start = layout.values() + (group << layout.group_shift) * length;
+            let bytes = (length << layout.group_shift).min(VALUES_AHEAD);
+            prefetch(self.raw, start..start + bytes);
         }
     }
 

@@ -38,6 +38,12 @@ impl LikelyRow {
             .store((bytes.min(PREFETCHED_FRONT) as u64) << 32, Relaxed);
     }
 
+    /// Notes that blocks of about `bytes` bytes end with what will be needed, nobody knows which of it. The last line stands for
+    /// all: a block mostly begins in one page of memory and ends in another, and finding a page takes as long as reading it.
+    fn note_end(&self, bytes: usize) {
+        self.note(bytes.saturating_sub(1), 1, 0);
+    }
+
     /// The range to prefetch around `slot`: its start and length in bytes.
     #[inline]
     fn about(&self, slot: u64) -> (usize, usize) {
@@ -59,17 +65,18 @@ pub(in crate::table) struct LikelyRows {
 }
 
 impl LikelyRows {
-    /// Notes the layout of a block. Other blocks may have other numbers of entries, but mostly
+    /// Notes the layout of a block of `bytes` bytes. Other blocks may have other numbers of entries, but mostly
     /// `usual`.
-    pub fn note(&self, layout: &BlockLayout, usual: u32) {
+    pub fn note(&self, layout: &BlockLayout, bytes: usize, usual: u32) {
         let (start, len) = layout.row();
-        match len {
-            // What tells where the keys are lies before them.
-            0 => self.keys.note_front(layout.values()),
-            _ => self.keys.note(start, len, KEYS_PREFETCHED),
+        if len == 0 {
+            // What tells where the keys are lies before them, and what tells where the values are too.
+            self.keys.note_front(layout.values());
+            return self.values.note_end(bytes);
         }
+        self.keys.note(start, len, KEYS_PREFETCHED);
         // Without a usual number of entries, the start of the values is unknown.
-        let values = match usual == 0 || len == 0 {
+        let values = match usual == 0 {
             true => 0,
             false => layout.value_len().unwrap_or(0),
         };
@@ -103,6 +110,10 @@ mod tests {
         for (front, fetched) in [(0, 0), (1, 1), (64, 64), (1_000, 1_000), (9_000, 1_024)] {
             row.note_front(front);
             assert_eq!([0, 20].map(|slot| row.about(slot)), [(0, fetched); 2]);
+        }
+        for (bytes, fetched) in [(0, 0), (1, 0), (4_105, 4_104)] {
+            row.note_end(bytes);
+            assert_eq!(row.about(0), (fetched, 1));
         }
         for len in [0, 513, 1 << 30] {
             row.note(100, len, 8);

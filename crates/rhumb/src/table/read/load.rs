@@ -76,7 +76,8 @@ impl TableReader {
             inner_first.filter_map(|number| Some(self.loaded(number, slots.get(number)?)));
         if let Some(block) = held.find(|block| block.view().count() > 0) {
             let usual = self.directory.entries_per_cell();
-            self.likely_rows.note(&block.layout, usual);
+            self.likely_rows
+                .note(&block.layout, block.bytes.len(), usual);
         }
     }
 
@@ -298,7 +299,7 @@ impl TableReader {
         let stored = stored.unwrap_or_default();
         let Verified { raw, layout, start } = self.verifier().open(number, offset, stored)?;
         let usual = self.directory.entries_per_cell();
-        self.likely_rows.note(&layout, usual);
+        self.likely_rows.note(&layout, raw.len(), usual);
         let ascends = BlockView::new(&raw, &layout).check_order();
         ascends.map_err(|d| d.in_block(&self.path, offset))?;
         let slots = &self.frame_slots;
