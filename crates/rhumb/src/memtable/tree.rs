@@ -34,6 +34,12 @@ use crate::sync::{Mutex, OwnLines};
 /// Of most records, all that is not fetched anyway while the rest is read.
 pub(super) const RECORD_BYTES: usize = 128;
 
+/// The bytes of a key in its head.
+const HEAD_BYTES: usize = 8;
+
+/// So many records are fetched at once where a search may compare with any of them, one after the other.
+const FEW_RECORDS: usize = 8;
+
 /// More levels than a tree of as many entries as the arena can hold has if every block is half full.
 pub(super) const MAX_LEVELS: usize = 16;
 
@@ -208,16 +214,23 @@ impl Tree {
         let compare = |at| target.compare(&self.record(view.record(at)), skip);
         // Its value may be wanted with its key.
         prefetch(self.arena.record_onwards(view.record(at)), 0..RECORD_BYTES);
+        let behind = at + 1;
+        let end = || match behind < view.len() && view.head(behind) == head {
+            true => view.first_not(behind, |other| other <= head),
+            false => behind,
+        };
+        // A key that ends with its head is that of the first entry, if it is here at all.
+        let fetched = (target.key.len() > skip + HEAD_BYTES).then(|| {
+            let end = end();
+            self.prefetch_records(view, behind..end);
+            end
+        });
         // Of the versions of a key the newest comes first, which nearly all gets and puts look for.
         match compare(at) {
             Order::Less => {}
             order => return (at, order == Order::Equal),
         }
-        let (mut at, mut end) = (at + 1, at + 1);
-        if end < view.len() && view.head(end) == head {
-            end = view.first_not(end, |other| other <= head);
-        }
-        self.prefetch_records(view, at..end);
+        let (mut at, mut end) = (behind, fetched.unwrap_or_else(end));
         while at < end {
             let middle = (at + end) / 2;
             match compare(middle) {
@@ -229,16 +242,21 @@ impl Tree {
         (at, false)
     }
 
-    /// Prefetches the records with which the first two steps of a binary search in a range compare.
+    /// Prefetches the records of a range with which a search there may compare, if they are few; of more, those with which its first
+    /// two steps compare.
     #[inline]
     fn prefetch_records(&self, view: &View<'_>, range: Range<usize>) {
-        let middle = (range.start + range.end) / 2;
-        let (before, behind) = (range.start..middle, middle + 1..range.end);
-        for at in [before, behind].map(|half| (half.start + half.end) / 2) {
-            if at != middle && at < range.end {
-                prefetch(self.arena.record_onwards(view.record(at)), 0..LINE_BYTES);
-            }
+        let fetch = |at: usize| {
+            let record = self.arena.record_onwards(view.record(at));
+            prefetch(record, 0..LINE_BYTES);
+        };
+        if range.len() <= FEW_RECORDS {
+            return range.for_each(fetch);
         }
+        let middle = (range.start + range.end) / 2;
+        fetch(middle);
+        fetch((range.start + middle) / 2);
+        fetch((middle + 1 + range.end) / 2);
     }
 
     /// The leaf to which `choose` leads, which is called with the blocks on the way and says how many of their
