@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use crate::IndexError;
-use crate::search::{prefetch_bytes, prefetch_line};
+use crate::search::{LINE_BYTES, prefetch_bytes, prefetch_line};
 
 /// An interval of ranks, `hi` excluded, that an index returns for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +57,8 @@ pub struct Probe<'a> {
     pub number: u64,
 }
 
-/// The most rows that are prefetched for one answer: of rows of four bytes, as many as lie in four or five cache lines.
-const MOST_ROWS: usize = 64;
-/// So many of them lie in the lines of the first and the last one.
-const ROWS_AT_ENDS: usize = 16;
+/// Rows of several blocks are prefetched if they take less than so many bytes.
+const FEW_ROW_BYTES: usize = 4 * LINE_BYTES;
 
 /// A row that the owner of a table keeps for each of its blocks, such as where the block is in memory. Whoever will read that of the
 /// block in an answer lends all to [`Index::locate_beside`].
@@ -90,15 +88,18 @@ impl BlockRows {
         }
     }
 
-    /// Prefetches the rows of the blocks from `first` to `last`, if they are few; of more, those of these two.
+    /// Prefetches the rows of the blocks from `first` to `last`, if they are few.
     #[inline]
     pub(crate) fn prefetch(self, first: usize, last: usize) {
+        let bytes = last.wrapping_sub(first).wrapping_mul(self.width);
+        if bytes >= FEW_ROW_BYTES {
+            return;
+        }
         let row = |block: usize| self.start.wrapping_add(block.wrapping_mul(self.width));
         prefetch_line(row(first));
         prefetch_line(row(last));
-        let between = last.wrapping_sub(first);
-        if (ROWS_AT_ENDS..MOST_ROWS).contains(&between) {
-            prefetch_bytes(row(first), between * self.width);
+        if bytes > LINE_BYTES {
+            prefetch_bytes(row(first), bytes);
         }
     }
 }

@@ -215,22 +215,22 @@ impl Tree {
         // Its value may be wanted with its key.
         prefetch(self.arena.record_onwards(view.record(at)), 0..RECORD_BYTES);
         let behind = at + 1;
-        let end = || match behind < view.len() && view.head(behind) == head {
-            true => view.first_not(behind, |other| other <= head),
+        let fetch = || match behind < view.len() && view.head(behind) == head {
+            true => {
+                let end = view.first_not(behind, |other| other <= head);
+                self.prefetch_records(view, behind..end);
+                end
+            }
             false => behind,
         };
-        // A key that ends with its head is that of the first entry, if it is here at all.
-        let fetched = (target.key.len() > skip + HEAD_BYTES).then(|| {
-            let end = end();
-            self.prefetch_records(view, behind..end);
-            end
-        });
+        // A key that ends with its head is mostly that of the first entry.
+        let fetched = (target.key.len() > skip + HEAD_BYTES).then(fetch);
         // Of the versions of a key the newest comes first, which nearly all gets and puts look for.
         match compare(at) {
             Order::Less => {}
             order => return (at, order == Order::Equal),
         }
-        let (mut at, mut end) = (behind, fetched.unwrap_or_else(end));
+        let (mut at, mut end) = (behind, fetched.unwrap_or_else(fetch));
         while at < end {
             let middle = (at + end) / 2;
             match compare(middle) {

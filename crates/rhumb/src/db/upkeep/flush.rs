@@ -184,10 +184,11 @@ impl Store {
             let is_empty = || keyspace.view.load().active.is_empty();
             if !is_empty() {
                 // A new log, if it is ready, so that the old one can be deleted as soon as its writes are
-                // in tables, without waiting until it is full.
+                // in tables, without waiting until it is full. First, as in `rotate_full`: a flush may begin as soon
+                // as the memtable waits for it.
                 self.rotate_log(&mut write);
             }
-            // If the logs took too much room, it was replaced with the log.
+            // If the logs took too much room, the memtable was replaced with the log.
             if !is_empty() {
                 keyspace.view.rotate();
             }

@@ -25,7 +25,7 @@ use crate::entry::{MAX_SEQUENCE, Sequence, compare};
 /// So many groups of keys of different lengths are compared with a key at once.
 const GROUPS_AT_ONCE: usize = 32;
 
-/// So many bytes of the values of a group are prefetched before its keys are searched.
+/// If the values of a group take no more, they are prefetched before its keys are searched.
 const VALUES_AHEAD: usize = 512;
 
 /// The key and sequence to find.
@@ -146,14 +146,13 @@ impl BlockView<'_> {
         }
     }
 
-    /// Prefetches the values of a group, if they have one length: one of them is probably read next.
+    /// Prefetches the values of a group, if they have one length and are short: one of them is probably read next.
     #[inline(always)]
     fn prefetch_values(&self, group: usize) {
         let layout = self.layout;
-        if layout.fixed_values {
-            let length = layout.value.alike();
-            let start = layout.values() + (group << layout.group_shift) * length;
-            let bytes = (length << layout.group_shift).min(VALUES_AHEAD);
+        let bytes = layout.value.alike() << layout.group_shift;
+        if layout.fixed_values && bytes <= VALUES_AHEAD {
+            let start = layout.values() + group * bytes;
             prefetch(self.raw, start..start + bytes);
         }
     }

@@ -16,8 +16,8 @@ const PREFETCHED_FRONT: usize = 1024;
 
 /// A row of keys or values of one length in the blocks of a table: the start of the first (32
 /// bits), their length (24 bits) and the number to prefetch to either side of the expected one (8
-/// bits). With a length of 0 all bytes before the start, whatever is expected; 0 if unknown. It is a guess, used only for
-/// prefetching.
+/// bits). With a length of 0, whatever is expected: so many bytes from the start on as the last field says, or with 0 there all
+/// before it; 0 if unknown. It is a guess, used only for prefetching.
 #[derive(Debug, Default)]
 struct LikelyRow(AtomicU64);
 
@@ -41,7 +41,8 @@ impl LikelyRow {
     /// Notes that blocks of about `bytes` bytes end with what will be needed, nobody knows which of it. The last line stands for
     /// all: a block mostly begins in one page of memory and ends in another, and finding a page takes as long as reading it.
     fn note_end(&self, bytes: usize) {
-        self.note(bytes.saturating_sub(1), 1, 0);
+        let last = bytes.saturating_sub(1) as u64;
+        self.0.store(last << 32 | 1, Relaxed);
     }
 
     /// The range to prefetch around `slot`: its start and length in bytes.
@@ -49,8 +50,10 @@ impl LikelyRow {
     fn about(&self, slot: u64) -> (usize, usize) {
         let row = self.0.load(Relaxed);
         let (start, len, slots) = (row >> 32, (row >> 8) & 0xff_ffff, row & 0xff);
-        if len == 0 {
-            return (0, start as usize);
+        match (len, slots) {
+            (0, 0) => return (0, start as usize),
+            (0, bytes) => return (start as usize, bytes as usize),
+            _ => {}
         }
         let first = start + slot.saturating_sub(slots) * len;
         (first as usize, (len * (2 * slots + 1)) as usize)
@@ -113,7 +116,7 @@ mod tests {
         }
         for (bytes, fetched) in [(0, 0), (1, 0), (4_105, 4_104)] {
             row.note_end(bytes);
-            assert_eq!(row.about(0), (fetched, 1));
+            assert_eq!([0, 20].map(|slot| row.about(slot)), [(fetched, 1); 2]);
         }
         for len in [0, 513, 1 << 30] {
             row.note(100, len, 8);

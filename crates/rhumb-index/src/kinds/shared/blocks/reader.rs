@@ -101,7 +101,7 @@ impl Blocks {
     }
 
     /// The first block whose last number is not below a number, or the last block; 0 without blocks. The `rows` of the blocks that
-    /// it may be are prefetched.
+    /// it may be are prefetched, if they are few.
     #[inline]
     fn block(&self, number: u64, rows: BlockRows) -> usize {
         let last = self.lasts.len().saturating_sub(1);
