@@ -73,8 +73,7 @@ pub struct BlockRows {
 impl BlockRows {
     /// No rows.
     pub const NONE: BlockRows = BlockRows {
-        // Of a byte that is there, unlike one at 0, the processor finds the page at once.
-        start: &0,
+        start: std::ptr::null(),
         width: 0,
     };
 
@@ -92,7 +91,7 @@ impl BlockRows {
     #[inline]
     pub(crate) fn prefetch(self, first: usize, last: usize) {
         let bytes = last.wrapping_sub(first).wrapping_mul(self.width);
-        if bytes >= FEW_ROW_BYTES {
+        if self.width == 0 || bytes >= FEW_ROW_BYTES {
             return;
         }
         let row = |block: usize| self.start.wrapping_add(block.wrapping_mul(self.width));

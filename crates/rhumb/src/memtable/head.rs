@@ -43,6 +43,13 @@ impl<'a> Target<'a> {
         self.prefix
     }
 
+    /// Whether the key goes on behind its head in a block that leaves out `skip` bytes, so that others with this head may come before
+    /// it.
+    #[inline]
+    pub fn goes_on_behind_head(&self, skip: usize) -> bool {
+        self.key.len() > skip + size_of_val(&self.head)
+    }
+
     /// The head in a block that leaves out `skip` bytes.
     #[inline]
     pub fn head_behind(&self, skip: usize) -> u64 {

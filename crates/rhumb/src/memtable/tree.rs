@@ -34,9 +34,6 @@ use crate::sync::{Mutex, OwnLines};
 /// Of most records, all that is not fetched anyway while the rest is read.
 pub(super) const RECORD_BYTES: usize = 128;
 
-/// The bytes of a key in its head.
-const HEAD_BYTES: usize = 8;
-
 /// So many records are fetched at once where a search may compare with any of them, one after the other.
 const FEW_RECORDS: usize = 8;
 
@@ -215,16 +212,9 @@ impl Tree {
         // Its value may be wanted with its key.
         prefetch(self.arena.record_onwards(view.record(at)), 0..RECORD_BYTES);
         let behind = at + 1;
-        let fetch = || match behind < view.len() && view.head(behind) == head {
-            true => {
-                let end = view.first_not(behind, |other| other <= head);
-                self.prefetch_records(view, behind..end);
-                end
-            }
-            false => behind,
-        };
-        // A key that ends with its head is mostly that of the first entry.
-        let fetched = (target.key.len() > skip + HEAD_BYTES).then(fetch);
+        let fetch = || self.fetch_equals(view, head, behind);
+        // Else the key is mostly that of the first entry.
+        let fetched = target.goes_on_behind_head(skip).then(fetch);
         // Of the versions of a key the newest comes first, which nearly all gets and puts look for.
         match compare(at) {
             Order::Less => {}
@@ -240,6 +230,17 @@ impl Tree {
             }
         }
         (at, false)
+    }
+
+    /// Where the entries from `from` on that have a head end; their records are prefetched.
+    #[inline]
+    fn fetch_equals(&self, view: &View<'_>, head: u64, from: usize) -> usize {
+        if from >= view.len() || view.head(from) != head {
+            return from;
+        }
+        let end = view.first_not(from, |other| other <= head);
+        self.prefetch_records(view, from..end);
+        end
     }
 
     /// Prefetches the records of a range with which a search there may compare, if they are few; of more, those with which its first

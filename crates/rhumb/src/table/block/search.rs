@@ -140,7 +140,7 @@ impl BlockView<'_> {
         match first_not(self.groups_near(among, start), before) {
             behind if behind == first => None,
             behind => {
-                self.prefetch_values(behind - 1);
+                self.prefetch_values_of(behind - 1);
                 Some(self.find_in_group(behind - 1, rest, sequence))
             }
         }
@@ -148,7 +148,7 @@ impl BlockView<'_> {
 
     /// Prefetches the values of a group, if they have one length and are short: one of them is probably read next.
     #[inline(always)]
-    fn prefetch_values(&self, group: usize) {
+    fn prefetch_values_of(&self, group: usize) {
         let layout = self.layout;
         let bytes = layout.value.alike() << layout.group_shift;
         if layout.fixed_values && bytes <= VALUES_AHEAD {
