@@ -193,6 +193,20 @@ struct Written {
     state: Mutex<(u64, u64)>,
 }
 
+impl Written {
+    /// Waits until the disk has taken what was written before, by `call`.
+    fn take(&self, call: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let began = Instant::now();
+        let (all, taken) = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        call()?;
+        self.server
+            .serve(began, &self.path, taken, all - taken.min(all));
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1 = state.1.max(all);
+        Ok(())
+    }
+}
+
 impl WriteFile for Written {
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
@@ -201,15 +215,13 @@ impl WriteFile for Written {
         Ok(written)
     }
 
+    /// Waits like a sync: the disk has one queue.
+    fn begin_sync(&self) -> io::Result<()> {
+        self.take(|| self.inner.begin_sync())
+    }
+
     fn sync(&self) -> io::Result<()> {
-        let began = Instant::now();
-        let (all, synced) = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.inner.sync()?;
-        self.server
-            .serve(began, &self.path, synced, all - synced.min(all));
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.1 = state.1.max(all);
-        Ok(())
+        self.take(|| self.inner.sync())
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {

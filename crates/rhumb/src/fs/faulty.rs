@@ -24,6 +24,7 @@ pub enum FileCall {
     Write,
     Truncate,
     Len,
+    BeginSync,
     Sync,
     SyncFile,
     SyncDir,
@@ -225,7 +226,7 @@ impl FaultyFileSystem {
     }
 
     fn sync(&self, call: FileCall, make: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        begin_sync(&self.control, call, make)
+        make_sync(&self.control, call, make)
     }
 }
 
@@ -233,7 +234,7 @@ fn power_cut() -> io::Error {
     io::Error::other("power cut")
 }
 
-fn begin_sync(
+fn make_sync(
     control: &Control,
     call: FileCall,
     make: impl FnOnce() -> io::Result<()>,
@@ -384,8 +385,13 @@ impl WriteFile for FaultyWriteFile {
         }
     }
 
+    fn begin_sync(&self) -> io::Result<()> {
+        begin(&self.control, FileCall::BeginSync, 0)?;
+        self.inner.begin_sync()
+    }
+
     fn sync(&self) -> io::Result<()> {
-        begin_sync(&self.control, FileCall::Sync, || self.inner.sync())
+        make_sync(&self.control, FileCall::Sync, || self.inner.sync())
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {

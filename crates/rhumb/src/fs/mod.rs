@@ -93,6 +93,12 @@ pub trait WriteFile: Debug + Send + Sync {
     /// Appends up to `bytes.len()` bytes and returns how many; may be interrupted or short. No two calls
     /// run at the same time.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
+    /// Asks the device to take what was written before the call, and waits at most until it has taken what earlier calls asked for. Makes
+    /// nothing durable: only [`WriteFile::sync`] does, which then has less to wait for. After an error what was written may be lost,
+    /// even if a later sync succeeds. The default does nothing.
+    fn begin_sync(&self) -> io::Result<()> {
+        Ok(())
+    }
     /// Makes everything durable that was written before the call.
     fn sync(&self) -> io::Result<()>;
     /// Cuts off what follows the first `length` bytes; the next write appends there. Durable after the next

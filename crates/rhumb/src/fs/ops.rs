@@ -172,6 +172,15 @@ pub(crate) fn lock(
     retry("lock", path, || fs.lock(path, mode))
 }
 
+/// Has the device begin to take what was written to a file.
+///
+/// # Errors
+/// If what was written before could not be. It may then be lost, even if a later sync succeeds.
+#[track_caller]
+pub(crate) fn begin_sync(file: &dyn WriteFile, path: &Path) -> Result<()> {
+    retry("sync", path, || file.begin_sync())
+}
+
 /// Makes everything written to a file durable.
 ///
 /// # Errors

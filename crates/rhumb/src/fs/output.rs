@@ -7,16 +7,17 @@ use std::time::{Duration, Instant};
 use super::{FileSystem, WriteFile, ops};
 use crate::error::Result;
 
-/// A file is synced whenever so many bytes of it were written: the device gets them while more are made, and a sync of
-/// the log, or a read, does not wait behind much (docs/performance.md, Reads beside a conversion).
-const MOST_UNSYNCED: u64 = 1 << 20;
+/// Whenever so many bytes of a file were written, the device begins to take them, when it has taken the ones before: it works while
+/// more are made, and a sync of the log, or a read, does not wait behind much (docs/performance.md, Reads beside a conversion).
+const BEGUN_BYTES: u64 = 512 << 10;
 
 /// A file that is being written.
 #[derive(Debug)]
 pub(crate) struct Output {
     path: PathBuf,
     file: Box<dyn WriteFile>,
-    unsynced: u64,
+    /// The bytes behind those that the device was asked to take.
+    waiting: u64,
     /// The time spent creating, writing and syncing it.
     pub time: Duration,
 }
@@ -33,7 +34,7 @@ impl Output {
         Ok(Output {
             path,
             file,
-            unsynced: 0,
+            waiting: 0,
             time: started.elapsed(),
         })
     }
@@ -41,18 +42,24 @@ impl Output {
     /// Appends bytes.
     ///
     /// # Errors
-    /// If they cannot be written, or what was written before cannot be synced.
+    /// If they cannot be written, or what was written before cannot be brought to the device.
     #[track_caller]
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let started = Instant::now();
-        let written = ops::write_all(&*self.file, &self.path, bytes);
+        let written = self.append(bytes);
         self.time += started.elapsed();
-        written?;
-        self.unsynced += bytes.len() as u64;
-        match self.unsynced >= MOST_UNSYNCED {
-            true => self.sync(),
-            false => Ok(()),
+        written
+    }
+
+    #[track_caller]
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        ops::write_all(&*self.file, &self.path, bytes)?;
+        self.waiting += bytes.len() as u64;
+        if self.waiting >= BEGUN_BYTES {
+            self.waiting = 0;
+            ops::begin_sync(&*self.file, &self.path)?;
         }
+        Ok(())
     }
 
     /// Makes durable what was written.
@@ -61,13 +68,10 @@ impl Output {
     /// If that fails; what was written may be lost then, even if a later sync succeeds.
     #[track_caller]
     pub fn sync(&mut self) -> Result<()> {
-        // No closure: tests leave out each sync for itself, and tell them apart by their callers.
         let started = Instant::now();
         let synced = ops::sync(&*self.file, &self.path);
         self.time += started.elapsed();
-        synced?;
-        self.unsynced = 0;
-        Ok(())
+        synced
     }
 }
 
@@ -78,21 +82,22 @@ mod tests {
     use crate::fs::{FaultyFileSystem, FileCall, MemoryFileSystem, Plan};
 
     #[test]
-    fn large_files_are_synced_as_they_grow() {
+    fn the_device_takes_large_files_as_they_grow() {
         let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
         let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
         let mut output = Output::create(&fs, "file".into()).unwrap();
-        let syncs = || {
+        let calls = |call| {
             let sites = disk.sites();
-            let syncs = sites.iter().filter(|(site, _)| site.call == FileCall::Sync);
-            syncs.map(|(_, calls)| *calls).sum::<u64>()
+            let calls = sites.iter().filter(|(site, _)| site.call == call);
+            calls.map(|(_, calls)| *calls).sum::<u64>()
         };
         let part = vec![7; 1 << 18];
         for written in 1..=10 {
             output.write(&part).unwrap();
-            assert_eq!(syncs(), written / 4);
+            assert_eq!(calls(FileCall::BeginSync), written / 2);
         }
+        assert_eq!(calls(FileCall::Sync), 0);
         output.sync().unwrap();
-        assert_eq!(syncs(), 3);
+        assert_eq!((calls(FileCall::BeginSync), calls(FileCall::Sync)), (5, 1));
     }
 }

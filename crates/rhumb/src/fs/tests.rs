@@ -102,6 +102,15 @@ fn behaves(fs: &dyn FileSystem, root: &Path) {
         "{beyond:?}"
     );
     fs.remove(&b).unwrap();
+
+    let growing = fs.create(&b).unwrap();
+    for part in [&b"taken, "[..], b"written"] {
+        assert_eq!(growing.write(part).unwrap(), part.len());
+        growing.begin_sync().unwrap();
+    }
+    growing.sync().unwrap();
+    assert_eq!(ops::read_all(fs, &b).unwrap(), b"taken, written");
+    fs.remove(&b).unwrap();
     assert!(fs.list(&directory).unwrap().is_empty());
     assert!(fs.list(&root.join("x")).unwrap().is_empty());
 
