@@ -87,36 +87,39 @@ impl BlockView<'_> {
         found.unwrap_or((0, false))
     }
 
-    /// The first of these slots whose key is not below `key`; their end if all are below it.
+    /// The first of these slots whose key is not below `key`, or their end if all are below it; and whether it is already known that
+    /// the slot is one of them and has the key: if not, it still may.
     #[inline]
-    pub fn first_from(&self, slots: Range<usize>, key: &[u8]) -> usize {
+    pub fn first_from(&self, slots: Range<usize>, key: &[u8]) -> (usize, bool) {
         let prefix = self.prefix();
         match strip(prefix, key) {
             Some(rest) if self.layout.fixed_keys => {
-                Row::of(*self).lower_bound(slots, &Target::of(rest, MAX_SEQUENCE))
+                let target = Target::of(rest, MAX_SEQUENCE);
+                (Row::of(*self).lower_bound(slots, &target), false)
             }
             Some(rest) => self.first_in_groups(slots, rest),
-            None if key < prefix => slots.start,
-            None => slots.end,
+            None if key < prefix => (slots.start, false),
+            None => (slots.end, false),
         }
     }
 
     /// As [`BlockView::first_from`], of keys of different lengths, given the key after the block prefix.
     #[inline(never)]
-    fn first_in_groups(&self, slots: Range<usize>, rest: &[u8]) -> usize {
+    fn first_in_groups(&self, slots: Range<usize>, rest: &[u8]) -> (usize, bool) {
         if slots.is_empty() {
-            return slots.end;
+            return (slots.end, false);
         }
         let (shift, start) = (self.layout.group_shift, first_sixteen(rest));
         let behind = slots.end.div_ceil(1 << shift);
         // Limits are often far away: then the first key behind tells all.
         if behind < self.layout.groups() && self.head_start(behind) < start {
-            return slots.end;
+            return (slots.end, false);
         }
         let among = slots.start >> shift..behind;
         match self.find_among_groups(among, start, rest, MAX_SEQUENCE) {
-            Some((slot, _)) => slot.clamp(slots.start, slots.end),
-            None => slots.start,
+            Some(found) if slots.contains(&found.0) => found,
+            Some((slot, _)) => (slot.clamp(slots.start, slots.end), false),
+            None => (slots.start, false),
         }
     }
 

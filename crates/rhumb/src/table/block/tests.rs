@@ -84,7 +84,9 @@ fn check(entries: &Entries, raw: &[u8]) {
             let below = entries.keys().filter(|(key, _)| *key < probe).count();
             for slots in [0..view.count(), slot..view.count(), 0..slot, slot..slot] {
                 let first = below.clamp(slots.start, slots.end);
-                assert_eq!(view.first_from(slots, &probe), first);
+                let (found, has_key) = view.first_from(slots.clone(), &probe);
+                assert_eq!(found, first);
+                assert!(!has_key || slots.contains(&found) && view.has_key(found, &probe));
             }
             for at in [
                 0,
@@ -336,8 +338,9 @@ fn ranges_are_searched_from_and_to_any_slot() {
             for end in [0, 1, 5, 16, 33, 600].map(|len| count.min(start + len)) {
                 for limit in limits.iter().skip(start / 2).step_by(1 + count / 40) {
                     let below = view.lower_bound(limit, MAX_SEQUENCE);
-                    let found = view.first_from(start..end, limit);
+                    let (found, has_key) = view.first_from(start..end, limit);
                     assert_eq!(found, below.clamp(start, end), "{start}..{end} of {count}");
+                    assert!(!has_key || found < end && view.has_key(found, limit));
                 }
             }
         }

@@ -1,11 +1,11 @@
 //! Plain entries of a block, which a walk shows one after the other without merging them with anything.
 
 mod beside;
-
-use std::cmp::Ordering;
+mod stretch;
 
 use rhumb_index::search::{LINE_BYTES, prefetch, prefetch_line};
 
+use self::stretch::{FIRST_STRIDE, Stretch, end, start, stretch};
 use super::cursor::TableCursor;
 use super::loaded::LoadedBlock;
 use super::rows::{Even, Rows};
@@ -15,13 +15,6 @@ use crate::entry::{Direction, Sequence, set_key};
 use crate::error::Result;
 use crate::memory::{Pinned, Pins};
 use crate::table::block::{BlockView, Strides, Walk};
-
-/// Fewer entries are not lent before another one: searching for where they end costs as much as it saves.
-const LEAST: usize = 4;
-
-/// So many entries, or up to the end of a group of keys behind them, are first known to be within limits, and then twice as many each
-/// time: what a short walk does not come to is not read for it.
-const FIRST_STRIDE: usize = 16;
 
 /// Where not all entries of a block are plain, so many are looked at together.
 const LOOKED_AT: usize = 16;
@@ -73,10 +66,7 @@ pub(crate) struct PlainEntries {
     /// Forwards, the entries behind `slot` and before this slot are known to be plain; backwards, those before `slot` and
     /// from this one on.
     known: usize,
-    /// Where they end at the latest: forwards before this slot, backwards with it.
-    end: usize,
-    /// Whether limits allow more behind that.
-    goes_on: bool,
+    ahead: Stretch,
     /// Whether each entry is a visible put of another key.
     all_plain: bool,
     /// Whether the next entry is hidden by one that [was shown before it](PlainEntries::lies_behind).
@@ -93,7 +83,7 @@ impl PlainEntries {
     #[inline]
     pub fn next(&mut self, key: &mut Vec<u8>) -> bool {
         let next = self.slot + 1;
-        if next >= self.known && (self.known >= self.end || !self.look_forward()) {
+        if next >= self.known && (self.known >= self.ahead.end || !self.look_forward()) {
             return false;
         }
         #[cfg(test)]
@@ -116,7 +106,7 @@ impl PlainEntries {
         let (start, bytes) = match self.strides {
             Some(strides) => {
                 let (start, len) = strides.value_place(self.slot + 1);
-                let entries = self.end.saturating_sub(self.slot + 1).min(AHEAD);
+                let entries = self.ahead.end.saturating_sub(self.slot + 1).min(AHEAD);
                 (start, len * entries)
             }
             None => {
@@ -236,22 +226,22 @@ impl PlainEntries {
     /// Looks at some more entries. Returns whether the next one is plain.
     #[inline(never)]
     fn look_forward(&mut self) -> bool {
-        let to = self.end.min(self.known + LOOKED_AT);
+        let to = self.ahead.end.min(self.known + LOOKED_AT);
         if let Some(other) = (self.known..to).find(|slot| !self.is_plain(*slot)) {
-            (self.end, self.goes_on) = (other, false);
+            self.ahead.cut(other);
         }
-        self.known = self.end.min(to);
+        self.known = self.ahead.end.min(to);
         self.slot + 1 < self.known
     }
 
     /// As above, backwards.
     #[inline(never)]
     fn look_backward(&mut self) -> bool {
-        let from = self.end.max(self.known.saturating_sub(LOOKED_AT));
+        let from = self.ahead.end.max(self.known.saturating_sub(LOOKED_AT));
         if let Some(other) = (from..self.known).rev().find(|slot| !self.is_plain(*slot)) {
-            (self.end, self.goes_on) = (other + 1, false);
+            self.ahead.cut(other + 1);
         }
-        self.known = self.end.max(from);
+        self.known = self.ahead.end.max(from);
         self.slot > self.known
     }
 
@@ -266,32 +256,32 @@ impl PlainEntries {
     /// further away. Returns whether there may be any.
     #[inline(never)]
     pub fn extend(&mut self, limits: Limits<'_>) -> bool {
-        if !self.goes_on {
+        if !self.ahead.goes_on {
             return false;
         }
         let view = self.block.view();
-        let stride = FIRST_STRIDE.max(self.end.abs_diff(self.lent_at));
-        let old = self.end;
-        (self.end, self.goes_on) = match self.direction {
-            Direction::Forward => end(&view, self.end, stride, limits),
-            Direction::Backward => start(&view, self.end, stride, limits),
+        let stride = FIRST_STRIDE.max(self.ahead.end.abs_diff(self.lent_at));
+        let old = self.ahead.end;
+        self.ahead = match self.direction {
+            Direction::Forward => end(&view, self.ahead.end, stride, limits),
+            Direction::Backward => start(&view, self.ahead.end, stride, limits),
         };
         if self.all_plain {
-            self.known = self.end;
+            self.known = self.ahead.end;
         }
-        self.end != old
+        self.ahead.end != old
     }
 
     /// Up to where the entries of the next block are within limits, and whether more may follow there, if the first one is plain
     /// and among them.
-    fn stretch_of_next(&self, next: &BlockView<'_>, limits: Limits<'_>) -> Option<(usize, bool)> {
-        let (end, goes_on) = end(next, 0, FIRST_STRIDE, limits);
-        let is_plain = end > 0 && !next.continues() && next.is_put(0, self.visible);
-        is_plain.then_some((end, goes_on))
+    fn stretch_of_next(&self, next: &BlockView<'_>, limits: Limits<'_>) -> Option<Stretch> {
+        let stretch = end(next, 0, FIRST_STRIDE, limits);
+        let is_plain = stretch.end > 0 && !next.continues() && next.is_put(0, self.visible);
+        is_plain.then_some(stretch)
     }
 
     /// Moves to the first entry of the next block, given [its stretch](PlainEntries::stretch_of_next), and `key` to its key.
-    fn go_into(&mut self, next: LoadedBlock, (end, goes_on): (usize, bool), key: &mut Vec<u8>) {
+    fn go_into(&mut self, next: LoadedBlock, stretch: Stretch, key: &mut Vec<u8>) {
         #[cfg(test)]
         count_visit();
         let view = next.view();
@@ -299,8 +289,8 @@ impl PlainEntries {
         self.all_plain = view.are_all_puts(self.visible);
         self.strides = view.strides();
         (self.slot, self.lent_at, self.has_gone_on) = (0, 0, true);
-        (self.end, self.goes_on) = (end, goes_on);
-        self.known = if self.all_plain { end } else { 1 };
+        self.ahead = stretch;
+        self.known = if self.all_plain { stretch.end } else { 1 };
         self.pins.let_go();
         self.block = next;
         self.prefetch_first();
@@ -308,13 +298,13 @@ impl PlainEntries {
 
     /// Whether fewer entries than `most` are lent ahead, and there may be more.
     pub fn falls_short_of(&self, most: usize) -> bool {
-        self.goes_on && self.end.abs_diff(self.slot) <= most
+        self.ahead.goes_on && self.ahead.end.abs_diff(self.slot) <= most
     }
 
     /// Whether limits may allow more entries of the block behind [the end](PlainEntries::extend) that is known.
     #[inline]
     pub fn goes_on(&self) -> bool {
-        self.goes_on
+        self.ahead.goes_on
     }
 
     /// Whether they go forwards, and the entry shown last is the last one of the block.
@@ -361,7 +351,7 @@ impl TableCursor {
             return;
         };
         let (view, behind) = (block.view(), self.slot + 1);
-        let Some((end, goes_on)) = stretch(&view, behind, reach) else {
+        let Some(ahead) = stretch(&view, behind, reach) else {
             return;
         };
         let slot = match reach.direction {
@@ -384,9 +374,8 @@ impl TableCursor {
             strides,
             fetches_values: reach.with_values && reach.direction == Direction::Forward,
             walk: self.walk.take(),
-            known: if all_plain { end } else { behind },
-            end,
-            goes_on,
+            known: if all_plain { ahead.end } else { behind },
+            ahead,
             all_plain,
             hides_next: false,
             visible: reach.visible,
@@ -443,52 +432,4 @@ impl TableCursor {
             Direction::Backward => self.stand(plain.block, plain.slot.saturating_sub(1)),
         }
     }
-}
-
-/// Where the entries end, forwards from slot `behind` on and backwards before it, whose keys are within all limits, and whether
-/// there may be more there; `None` if they are too few.
-#[inline]
-fn stretch(view: &BlockView<'_>, behind: usize, reach: Reach<'_>) -> Option<(usize, bool)> {
-    let (end, goes_on) = match reach.direction {
-        Direction::Forward => end(view, behind, FIRST_STRIDE, reach.limits),
-        Direction::Backward => start(view, behind, FIRST_STRIDE, reach.limits),
-    };
-    // Up to the border of the block, few are as good as many.
-    let (lent, at_border) = match reach.direction {
-        Direction::Forward => (end.saturating_sub(behind), end == view.count()),
-        Direction::Backward => (behind.saturating_sub(end), end == 1),
-    };
-    (lent >= LEAST || lent > 0 && at_border).then_some((end, goes_on))
-}
-
-/// Where the entries from slot `from` on end whose keys are below all limits, and whether more of them may follow there.
-#[inline]
-fn end(view: &BlockView<'_>, from: usize, stride: usize, limits: Limits<'_>) -> (usize, bool) {
-    let count = view.count();
-    let to = match limits {
-        [None, None, None] => count,
-        _ => count.min(view.up_to_group(from + stride)),
-    };
-    let mut end = to;
-    for limit in limits.into_iter().flatten() {
-        end = view.first_from(from..end, limit);
-    }
-    (end, end == to && to < count)
-}
-
-/// Where the entries before slot `from` start whose keys are above all limits, and whether more of them may come before. The
-/// first entry of the block is not among them: newer versions of its key may be in the block before.
-#[inline]
-fn start(view: &BlockView<'_>, from: usize, stride: usize, limits: Limits<'_>) -> (usize, bool) {
-    let to = match limits {
-        [None, None, None] => 1,
-        _ => from.saturating_sub(stride).max(1),
-    };
-    let mut start = to;
-    for limit in limits.into_iter().flatten() {
-        let mut behind = view.first_from(start..from, limit)..from;
-        let above = behind.find(|slot| view.compare(*slot, limit) == Ordering::Greater);
-        start = above.unwrap_or(from);
-    }
-    (start, start == to && to > 1)
 }

@@ -1,19 +1,20 @@
 //! Entries of other sources that are shown between plain ones.
 
-use super::{FIRST_STRIDE, Limits, PlainEntries, end};
+use super::stretch::{FIRST_STRIDE, end};
+use super::{Limits, PlainEntries};
 use crate::entry::Sequence;
 use crate::table::read::cursor::TableCursor;
 
 impl PlainEntries {
     /// Whether the next entry of the block, before which a limit ends these, is known to be plain, and lies behind that of another
-    /// source, whose key is the limit. That may then be shown although these stay lent, and [they go on behind
+    /// source, whose key is the last limit. That may then be shown although these stay lent, and [they go on behind
     /// it](PlainEntries::go_on_behind). Only forwards.
     pub fn lies_behind(&mut self, key: &[u8], sequence: Sequence) -> bool {
         let (view, next) = (self.block.view(), self.slot + 1);
-        if !self.all_plain || self.end != next || next >= view.count() {
+        if !self.all_plain || self.ahead.end != next || next >= view.count() {
             return false;
         }
-        let is_same = view.has_key(next, key);
+        let is_same = self.ahead.meets_last || view.has_key(next, key);
         let lies_behind = !is_same || view.sequence(next) < sequence;
         self.hides_next = is_same && lies_behind;
         lies_behind
@@ -31,8 +32,8 @@ impl PlainEntries {
             self.slot += 1;
         }
         let view = self.block.view();
-        (self.end, self.goes_on) = end(&view, self.slot + 1, FIRST_STRIDE, limits);
-        self.known = self.end;
+        self.ahead = end(&view, self.slot + 1, FIRST_STRIDE, limits);
+        self.known = self.ahead.end;
         hid
     }
 }

@@ -1,0 +1,100 @@
+//! How far the entries of a block may be lent: up to where the first limit is met.
+
+use std::cmp::Ordering;
+
+use super::{Limits, Reach};
+use crate::entry::Direction;
+use crate::table::block::BlockView;
+
+/// Fewer entries are not lent before another one: searching for where they end costs as much as it saves.
+const LEAST: usize = 4;
+
+/// So many entries, or up to the end of a group of keys behind them, are first known to be within limits, and then twice as many each
+/// time: what a short walk does not come to is not read for it.
+pub(super) const FIRST_STRIDE: usize = 16;
+
+/// How far entries are lent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretch {
+    /// Where they end at the latest: forwards before this slot, backwards with it.
+    pub end: usize,
+    /// Whether limits allow more behind that.
+    pub goes_on: bool,
+    /// Forwards, whether the entry at the end is known to have the key of the last limit.
+    pub meets_last: bool,
+}
+
+impl Stretch {
+    /// Ends it earlier.
+    pub fn cut(&mut self, end: usize) {
+        *self = Stretch {
+            end,
+            goes_on: false,
+            meets_last: false,
+        };
+    }
+}
+
+/// Where the entries end, forwards from slot `behind` on and backwards before it, whose keys are within all limits, and whether
+/// there may be more there; `None` if they are too few.
+#[inline]
+pub(super) fn stretch(view: &BlockView<'_>, behind: usize, reach: Reach<'_>) -> Option<Stretch> {
+    let ahead = match reach.direction {
+        Direction::Forward => end(view, behind, FIRST_STRIDE, reach.limits),
+        Direction::Backward => start(view, behind, FIRST_STRIDE, reach.limits),
+    };
+    // Up to the border of the block, few are as good as many.
+    let (lent, at_border) = match reach.direction {
+        Direction::Forward => (ahead.end.saturating_sub(behind), ahead.end == view.count()),
+        Direction::Backward => (behind.saturating_sub(ahead.end), ahead.end == 1),
+    };
+    (lent >= LEAST || lent > 0 && at_border).then_some(ahead)
+}
+
+/// Where the entries from slot `from` on end whose keys are below all limits, and whether more of them may follow there.
+#[inline]
+pub(super) fn end(view: &BlockView<'_>, from: usize, stride: usize, limits: Limits<'_>) -> Stretch {
+    let count = view.count();
+    let to = match limits {
+        [None, None, None] => count,
+        _ => count.min(view.up_to_group(from + stride)),
+    };
+    let (mut end, mut meets_last) = (to, false);
+    for limit in limits {
+        meets_last = false;
+        if let Some(limit) = limit {
+            (end, meets_last) = view.first_from(from..end, limit);
+        }
+    }
+    Stretch {
+        end,
+        goes_on: end == to && to < count,
+        meets_last,
+    }
+}
+
+/// Where the entries before slot `from` start whose keys are above all limits, and whether more of them may come before. The
+/// first entry of the block is not among them: newer versions of its key may be in the block before.
+#[inline]
+pub(super) fn start(
+    view: &BlockView<'_>,
+    from: usize,
+    stride: usize,
+    limits: Limits<'_>,
+) -> Stretch {
+    let to = match limits {
+        [None, None, None] => 1,
+        _ => from.saturating_sub(stride).max(1),
+    };
+    let mut start = to;
+    for limit in limits.into_iter().flatten() {
+        let mut behind = view.first_from(start..from, limit).0..from;
+        let above = behind.find(|slot| view.compare(*slot, limit) == Ordering::Greater);
+        start = above.unwrap_or(from);
+    }
+    Stretch {
+        end: start,
+        goes_on: start == to && to > 1,
+        meets_last: false,
+    }
+}
