@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rhumb::fs::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
@@ -69,15 +69,21 @@ struct State {
 impl Server {
     /// Waits until a call is done that begins at a place of a file. What the real device takes for it is a part of the time.
     fn serve(&self, began: Instant, path: &Path, at: u64, bytes: u64) {
-        let done = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let continues = state.head.0 == path && state.head.1 == at;
-            state.free = state.free.max(began) + self.disk.time(bytes, continues);
-            state.head = (path.to_path_buf(), at + bytes);
-            state.free
-        };
-        std::thread::sleep(done.saturating_duration_since(Instant::now()));
+        sleep_until(self.begin(began, path, at, bytes));
     }
+
+    /// When a call will be done that waits for nothing yet.
+    fn begin(&self, began: Instant, path: &Path, at: u64, bytes: u64) -> Instant {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let continues = state.head.0 == path && state.head.1 == at;
+        state.free = state.free.max(began) + self.disk.time(bytes, continues);
+        state.head = (path.to_path_buf(), at + bytes);
+        state.free
+    }
+}
+
+fn sleep_until(done: Instant) {
+    std::thread::sleep(done.saturating_duration_since(Instant::now()));
 }
 
 impl ThrottledFs {
@@ -99,12 +105,8 @@ impl ThrottledFs {
 
 impl FileSystem for ThrottledFs {
     fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
-        Ok(Box::new(Written {
-            inner: self.inner.create(path)?,
-            path: path.to_path_buf(),
-            server: Arc::clone(&self.server),
-            state: Mutex::default(),
-        }))
+        let inner = self.inner.create(path)?;
+        Ok(Box::new(Written::new(inner, path, &self.server)))
     }
 
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>> {
@@ -189,45 +191,73 @@ struct Written {
     inner: Box<dyn WriteFile>,
     path: PathBuf,
     server: Arc<Server>,
-    /// Bytes written, and those of them that the disk has.
-    state: Mutex<(u64, u64)>,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Debug)]
+struct Progress {
+    /// Bytes written, and those of them that the disk was asked to take.
+    written: u64,
+    begun: u64,
+    /// When it will have taken them.
+    done: Instant,
 }
 
 impl Written {
-    /// Waits until the disk has taken what was written before, by `call`.
-    fn take(&self, call: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let began = Instant::now();
-        let (all, taken) = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    fn new(inner: Box<dyn WriteFile>, path: &Path, server: &Arc<Server>) -> Written {
+        Written {
+            inner,
+            path: path.to_path_buf(),
+            server: Arc::clone(server),
+            progress: Mutex::new(Progress {
+                written: 0,
+                begun: 0,
+                done: Instant::now(),
+            }),
+        }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the disk to take what was written before, by `call`. Returns when it has what it was asked for before that, and when all.
+    fn begin(&self, call: impl FnOnce() -> io::Result<()>) -> io::Result<[Instant; 2]> {
+        let (began, all) = (Instant::now(), self.progress().written);
         call()?;
-        self.server
-            .serve(began, &self.path, taken, all - taken.min(all));
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.1 = state.1.max(all);
-        Ok(())
+        let mut progress = self.progress();
+        let (before, begun) = (progress.done, progress.begun);
+        let bytes = all.saturating_sub(begun);
+        progress.done = self.server.begin(began, &self.path, begun, bytes);
+        progress.begun = begun.max(all);
+        Ok([before, progress.done])
     }
 }
 
 impl WriteFile for Written {
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.0 += written as u64;
+        self.progress().written += written as u64;
         Ok(written)
     }
 
-    /// Waits like a sync: the disk has one queue.
     fn begin_sync(&self) -> io::Result<()> {
-        self.take(|| self.inner.begin_sync())
+        let [before, _] = self.begin(|| self.inner.begin_sync())?;
+        sleep_until(before);
+        Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.take(|| self.inner.sync())
+        let [_, all] = self.begin(|| self.inner.sync())?;
+        sleep_until(all);
+        Ok(())
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {
         self.inner.truncate(length)?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = (length, state.1.min(length));
+        let mut progress = self.progress();
+        progress.written = length;
+        progress.begun = progress.begun.min(length);
         Ok(())
     }
 }

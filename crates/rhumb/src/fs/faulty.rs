@@ -386,6 +386,7 @@ impl WriteFile for FaultyWriteFile {
     }
 
     fn begin_sync(&self) -> io::Result<()> {
+        // It changes nothing, so the power is never cut in it.
         begin(&self.control, FileCall::BeginSync, 0)?;
         self.inner.begin_sync()
     }

@@ -12,6 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) mod ahead;
+#[cfg(target_os = "linux")]
+mod begin;
 #[cfg(test)]
 mod fault_tests;
 #[cfg(feature = "test-kit")]
@@ -93,9 +95,9 @@ pub trait WriteFile: Debug + Send + Sync {
     /// Appends up to `bytes.len()` bytes and returns how many; may be interrupted or short. No two calls
     /// run at the same time.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
-    /// Asks the device to take what was written before the call, and waits at most until it has taken what earlier calls asked for. Makes
-    /// nothing durable: only [`WriteFile::sync`] does, which then has less to wait for. After an error what was written may be lost,
-    /// even if a later sync succeeds. The default does nothing.
+    /// Asks the device to take what was written before the call. Waits at most until it has taken what earlier calls asked for. Makes nothing
+    /// durable: only [`WriteFile::sync`] does that, and has less to wait for then. After an error what was written may be lost, even if a
+    /// later sync succeeds. The default does nothing; a file system over another one should pass the call on.
     fn begin_sync(&self) -> io::Result<()> {
         Ok(())
     }

@@ -178,7 +178,7 @@ pub(crate) fn lock(
 /// If what was written before could not be. It may then be lost, even if a later sync succeeds.
 #[track_caller]
 pub(crate) fn begin_sync(file: &dyn WriteFile, path: &Path) -> Result<()> {
-    retry("sync", path, || file.begin_sync())
+    retry("begin to sync", path, || file.begin_sync())
 }
 
 /// Makes everything written to a file durable.

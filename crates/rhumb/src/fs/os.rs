@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Once};
@@ -229,8 +229,9 @@ impl WriteFile for OsWriteFile {
         io::Write::write(&mut &self.0, bytes)
     }
 
+    #[cfg(target_os = "linux")]
     fn begin_sync(&self) -> io::Result<()> {
-        begin_sync(&self.0)
+        super::begin::begin_sync(&self.0)
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -241,26 +242,6 @@ impl WriteFile for OsWriteFile {
     fn truncate(&self, length: u64) -> io::Result<()> {
         self.0.set_len(length)
     }
-}
-
-/// Starts the writing of all pages of a file that have to be written, once those are written for which it was started before.
-#[cfg(target_os = "linux")]
-fn begin_sync(file: &File) -> io::Result<()> {
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE;
-    // SAFETY: the call is given no memory, and the descriptor is open as long as the file is borrowed.
-    if unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) } == 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    match error.raw_os_error() {
-        Some(libc::ENOSYS | libc::EINVAL | libc::ESPIPE | libc::EOPNOTSUPP) => file.sync_data(),
-        _ => Err(error),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn begin_sync(file: &File) -> io::Result<()> {
-    file.sync_data()
 }
 
 #[derive(Debug)]

@@ -7,17 +7,18 @@ use std::time::{Duration, Instant};
 use super::{FileSystem, WriteFile, ops};
 use crate::error::Result;
 
-/// Whenever so many bytes of a file were written, the device begins to take them, when it has taken the ones before: it works while
-/// more are made, and a sync of the log, or a read, does not wait behind much (docs/performance.md, Reads beside a conversion).
-const BEGUN_BYTES: u64 = 512 << 10;
+/// Whenever so many bytes of a file were written, the device begins to take them, once it has taken those before. So it is busy
+/// while more are made, and a sync of the log, or a read, does not wait behind much (docs/performance.md, Reads beside a
+/// conversion).
+const BEGIN_EVERY: u64 = 512 << 10;
 
 /// A file that is being written.
 #[derive(Debug)]
 pub(crate) struct Output {
     path: PathBuf,
     file: Box<dyn WriteFile>,
-    /// The bytes behind those that the device was asked to take.
-    waiting: u64,
+    /// How many bytes were written that the device was not asked to take.
+    not_begun: u64,
     /// The time spent creating, writing and syncing it.
     pub time: Duration,
 }
@@ -34,7 +35,7 @@ impl Output {
         Ok(Output {
             path,
             file,
-            waiting: 0,
+            not_begun: 0,
             time: started.elapsed(),
         })
     }
@@ -42,9 +43,10 @@ impl Output {
     /// Appends bytes.
     ///
     /// # Errors
-    /// If they cannot be written, or what was written before cannot be brought to the device.
+    /// If they cannot be written, or the device cannot take what was written before.
     #[track_caller]
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        // No closure, here and below: tests fail each call for itself, and tell them apart by their callers.
         let started = Instant::now();
         let written = self.append(bytes);
         self.time += started.elapsed();
@@ -54,9 +56,9 @@ impl Output {
     #[track_caller]
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
         ops::write_all(&*self.file, &self.path, bytes)?;
-        self.waiting += bytes.len() as u64;
-        if self.waiting >= BEGUN_BYTES {
-            self.waiting = 0;
+        self.not_begun += bytes.len() as u64;
+        if self.not_begun >= BEGIN_EVERY {
+            self.not_begun = 0;
             ops::begin_sync(&*self.file, &self.path)?;
         }
         Ok(())
@@ -79,7 +81,8 @@ impl Output {
 #[cfg(not(loom))]
 mod tests {
     use super::*;
-    use crate::fs::{FaultyFileSystem, FileCall, MemoryFileSystem, Plan};
+    use crate::error::Error;
+    use crate::fs::{Fault, FaultAt, FaultyFileSystem, FileCall, MemoryFileSystem, Plan};
 
     #[test]
     fn the_device_takes_large_files_as_they_grow() {
@@ -99,5 +102,31 @@ mod tests {
         assert_eq!(calls(FileCall::Sync), 0);
         output.sync().unwrap();
         assert_eq!((calls(FileCall::BeginSync), calls(FileCall::Sync)), (5, 1));
+    }
+
+    #[test]
+    fn what_the_device_could_not_take_fails_the_next_write() {
+        let plan = |call| Plan {
+            fault: Some((FaultAt::Call(call), Fault::InputOutput)),
+            ..Plan::default()
+        };
+        // The calls are a creation, a write and a beginning.
+        let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), plan(3));
+        let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
+        let mut output = Output::create(&fs, "file".into()).unwrap();
+        let failed = output.write(&vec![7; BEGIN_EVERY as usize]).unwrap_err();
+        assert!(matches!(failed, Error::Io { .. }), "{failed}");
+        assert!(
+            failed.to_string().starts_with("cannot begin to sync file"),
+            "{failed}"
+        );
+        let begun = |site: &crate::fs::Site| site.call == FileCall::BeginSync;
+        assert_eq!(
+            (
+                disk.faults(),
+                disk.sites().keys().filter(|s| begun(s)).count()
+            ),
+            (1, 1)
+        );
     }
 }

@@ -167,6 +167,10 @@ impl WriteFile for RecordedFile {
         })
     }
 
+    fn begin_sync(&self) -> io::Result<()> {
+        self.file.begin_sync()
+    }
+
     fn sync(&self) -> io::Result<()> {
         let sync = |_: &mut dyn FnMut(&str)| self.file.sync();
         self.recorder.mutate("sync", &self.path, sync)

@@ -128,6 +128,10 @@ impl WriteFile for SlowFile {
         self.inner.write(bytes)
     }
 
+    fn begin_sync(&self) -> io::Result<()> {
+        self.inner.begin_sync()
+    }
+
     fn sync(&self) -> io::Result<()> {
         self.delays.sync();
         self.inner.sync()

@@ -115,6 +115,10 @@ impl WriteFile for Watched {
         self.file.write(bytes)
     }
 
+    fn begin_sync(&self) -> io::Result<()> {
+        self.file.begin_sync()
+    }
+
     fn sync(&self) -> io::Result<()> {
         if thread::current().name() == Some("rhumb-log") {
             thread::sleep(self.patience);

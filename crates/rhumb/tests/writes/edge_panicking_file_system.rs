@@ -90,6 +90,10 @@ impl WriteFile for PanickingLog {
         self.inner.write(bytes)
     }
 
+    fn begin_sync(&self) -> io::Result<()> {
+        self.inner.begin_sync()
+    }
+
     fn sync(&self) -> io::Result<()> {
         self.fs.panic_in(Call::SyncLog);
         self.inner.sync()

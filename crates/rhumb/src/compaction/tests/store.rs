@@ -18,7 +18,7 @@ use crate::entry::cursor_checks::visits_of;
 use crate::entry::{MAX_SEQUENCE, RangeDeletes};
 use crate::error::Error;
 use crate::fs::{
-    Access, DataLoss, DirectoryLoss, Fault, FaultAt, FaultyFileSystem, FileSystem, Loss,
+    Access, DataLoss, DirectoryLoss, Fault, FaultAt, FaultyFileSystem, FileCall, FileSystem, Loss,
     MemoryFileSystem, Plan,
 };
 use crate::memtable::Memtable;
@@ -272,7 +272,8 @@ fn whatever_call_fails_nothing_is_left_behind() {
         let faulty = FaultyFileSystem::new(memory(), Plan::default());
         let fs: Arc<dyn FileSystem> = Arc::new(faulty.clone());
         let (mut store, job) = store_with_a_job(&fs);
-        store.write(Operation::Put(key(1), vec![7]));
+        // Long enough for the device to begin before its table ends.
+        store.write(Operation::Put(key(1), vec![7; 600 << 10]));
         let at = FaultAt::Call(faulty.calls() + nth);
         faulty.set_plan(Plan {
             fault: Some((at, Fault::InputOutput)),
@@ -283,6 +284,9 @@ fn whatever_call_fails_nothing_is_left_behind() {
         let flushed = store.with_context(|c| flush(c, memtables, &Parts::whole(), 0));
         faulty.set_plan(Plan::default());
         if let (Ok(_), Ok(_)) = (&merged, &flushed) {
+            let sites = faulty.sites();
+            let begun = sites.keys().any(|site| site.call == FileCall::BeginSync);
+            assert!(begun, "no call of every kind failed");
             break;
         }
         failures += 1;

@@ -66,7 +66,8 @@ pub(crate) struct PlainEntries {
     /// Forwards, the entries behind `slot` and before this slot are known to be plain; backwards, those before `slot` and
     /// from this one on.
     known: usize,
-    ahead: Stretch,
+    /// How far they go.
+    stretch: Stretch,
     /// Whether each entry is a visible put of another key.
     all_plain: bool,
     /// Whether the next entry is hidden by one that [was shown before it](PlainEntries::lies_behind).
@@ -83,7 +84,7 @@ impl PlainEntries {
     #[inline]
     pub fn next(&mut self, key: &mut Vec<u8>) -> bool {
         let next = self.slot + 1;
-        if next >= self.known && (self.known >= self.ahead.end || !self.look_forward()) {
+        if next >= self.known && (self.known >= self.stretch.end || !self.look_forward()) {
             return false;
         }
         #[cfg(test)]
@@ -106,7 +107,7 @@ impl PlainEntries {
         let (start, bytes) = match self.strides {
             Some(strides) => {
                 let (start, len) = strides.value_place(self.slot + 1);
-                let entries = self.ahead.end.saturating_sub(self.slot + 1).min(AHEAD);
+                let entries = self.stretch.end.saturating_sub(self.slot + 1).min(AHEAD);
                 (start, len * entries)
             }
             None => {
@@ -226,22 +227,22 @@ impl PlainEntries {
     /// Looks at some more entries. Returns whether the next one is plain.
     #[inline(never)]
     fn look_forward(&mut self) -> bool {
-        let to = self.ahead.end.min(self.known + LOOKED_AT);
+        let to = self.stretch.end.min(self.known + LOOKED_AT);
         if let Some(other) = (self.known..to).find(|slot| !self.is_plain(*slot)) {
-            self.ahead.cut(other);
+            self.stretch.cut(other);
         }
-        self.known = self.ahead.end.min(to);
+        self.known = self.stretch.end.min(to);
         self.slot + 1 < self.known
     }
 
     /// As above, backwards.
     #[inline(never)]
     fn look_backward(&mut self) -> bool {
-        let from = self.ahead.end.max(self.known.saturating_sub(LOOKED_AT));
+        let from = self.stretch.end.max(self.known.saturating_sub(LOOKED_AT));
         if let Some(other) = (from..self.known).rev().find(|slot| !self.is_plain(*slot)) {
-            self.ahead.cut(other + 1);
+            self.stretch.cut(other + 1);
         }
-        self.known = self.ahead.end.max(from);
+        self.known = self.stretch.end.max(from);
         self.slot > self.known
     }
 
@@ -256,20 +257,20 @@ impl PlainEntries {
     /// further away. Returns whether there may be any.
     #[inline(never)]
     pub fn extend(&mut self, limits: Limits<'_>) -> bool {
-        if !self.ahead.goes_on {
+        if !self.stretch.goes_on {
             return false;
         }
         let view = self.block.view();
-        let stride = FIRST_STRIDE.max(self.ahead.end.abs_diff(self.lent_at));
-        let old = self.ahead.end;
-        self.ahead = match self.direction {
-            Direction::Forward => end(&view, self.ahead.end, stride, limits),
-            Direction::Backward => start(&view, self.ahead.end, stride, limits),
+        let stride = FIRST_STRIDE.max(self.stretch.end.abs_diff(self.lent_at));
+        let old = self.stretch.end;
+        self.stretch = match self.direction {
+            Direction::Forward => end(&view, self.stretch.end, stride, limits),
+            Direction::Backward => start(&view, self.stretch.end, stride, limits),
         };
         if self.all_plain {
-            self.known = self.ahead.end;
+            self.known = self.stretch.end;
         }
-        self.ahead.end != old
+        self.stretch.end != old
     }
 
     /// Up to where the entries of the next block are within limits, and whether more may follow there, if the first one is plain
@@ -289,7 +290,7 @@ impl PlainEntries {
         self.all_plain = view.are_all_puts(self.visible);
         self.strides = view.strides();
         (self.slot, self.lent_at, self.has_gone_on) = (0, 0, true);
-        self.ahead = stretch;
+        self.stretch = stretch;
         self.known = if self.all_plain { stretch.end } else { 1 };
         self.pins.let_go();
         self.block = next;
@@ -298,13 +299,13 @@ impl PlainEntries {
 
     /// Whether fewer entries than `most` are lent ahead, and there may be more.
     pub fn falls_short_of(&self, most: usize) -> bool {
-        self.ahead.goes_on && self.ahead.end.abs_diff(self.slot) <= most
+        self.stretch.goes_on && self.stretch.end.abs_diff(self.slot) <= most
     }
 
     /// Whether limits may allow more entries of the block behind [the end](PlainEntries::extend) that is known.
     #[inline]
     pub fn goes_on(&self) -> bool {
-        self.ahead.goes_on
+        self.stretch.goes_on
     }
 
     /// Whether they go forwards, and the entry shown last is the last one of the block.
@@ -351,7 +352,7 @@ impl TableCursor {
             return;
         };
         let (view, behind) = (block.view(), self.slot + 1);
-        let Some(ahead) = stretch(&view, behind, reach) else {
+        let Some(stretch) = stretch(&view, behind, reach) else {
             return;
         };
         let slot = match reach.direction {
@@ -374,8 +375,8 @@ impl TableCursor {
             strides,
             fetches_values: reach.with_values && reach.direction == Direction::Forward,
             walk: self.walk.take(),
-            known: if all_plain { ahead.end } else { behind },
-            ahead,
+            known: if all_plain { stretch.end } else { behind },
+            stretch,
             all_plain,
             hides_next: false,
             visible: reach.visible,

@@ -11,10 +11,11 @@ impl PlainEntries {
     /// it](PlainEntries::go_on_behind). Only forwards.
     pub fn lies_behind(&mut self, key: &[u8], sequence: Sequence) -> bool {
         let (view, next) = (self.block.view(), self.slot + 1);
-        if !self.all_plain || self.ahead.end != next || next >= view.count() {
+        if !self.all_plain || self.stretch.end != next || next >= view.count() {
             return false;
         }
-        let is_same = self.ahead.meets_last || view.has_key(next, key);
+        debug_assert!(!self.stretch.meets_last || view.has_key(next, key));
+        let is_same = self.stretch.meets_last || view.has_key(next, key);
         let lies_behind = !is_same || view.sequence(next) < sequence;
         self.hides_next = is_same && lies_behind;
         lies_behind
@@ -32,8 +33,8 @@ impl PlainEntries {
             self.slot += 1;
         }
         let view = self.block.view();
-        self.ahead = end(&view, self.slot + 1, FIRST_STRIDE, limits);
-        self.known = self.ahead.end;
+        self.stretch = end(&view, self.slot + 1, FIRST_STRIDE, limits);
+        self.known = self.stretch.end;
         hid
     }
 }

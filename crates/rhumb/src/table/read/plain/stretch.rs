@@ -20,7 +20,8 @@ pub(super) struct Stretch {
     pub end: usize,
     /// Whether limits allow more behind that.
     pub goes_on: bool,
-    /// Forwards, whether the entry at the end is known to have the key of the last limit.
+    /// Forwards, whether the entry at the end is known to have the key of the last limit. It may where this is not known, as for
+    /// keys of one length.
     pub meets_last: bool,
 }
 
@@ -51,7 +52,7 @@ pub(super) fn stretch(view: &BlockView<'_>, behind: usize, reach: Reach<'_>) -> 
     (lent >= LEAST || lent > 0 && at_border).then_some(ahead)
 }
 
-/// Where the entries from slot `from` on end whose keys are below all limits, and whether more of them may follow there.
+/// How far the entries from slot `from` on go whose keys are below all limits.
 #[inline]
 pub(super) fn end(view: &BlockView<'_>, from: usize, stride: usize, limits: Limits<'_>) -> Stretch {
     let count = view.count();
@@ -73,8 +74,7 @@ pub(super) fn end(view: &BlockView<'_>, from: usize, stride: usize, limits: Limi
     }
 }
 
-/// Where the entries before slot `from` start whose keys are above all limits, and whether more of them may come before. The
-/// first entry of the block is not among them: newer versions of its key may be in the block before.
+/// How far the entries before slot `from` go whose keys are above all limits. The first entry of the block is not among them: newer versions of its key may be in the block before.
 #[inline]
 pub(super) fn start(
     view: &BlockView<'_>,
