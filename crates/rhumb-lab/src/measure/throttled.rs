@@ -44,7 +44,7 @@ impl Disk {
 }
 
 /// A file system over another one, whose calls wait for one disk: reads past the page cache as long as they take on
-/// it, writes when they are synced. What is read through the page cache is not slowed down.
+/// it, writes when they are synced, and those that were begun behind those before. What is read through the page cache is not slowed down.
 #[derive(Debug)]
 pub struct ThrottledFs {
     inner: Arc<dyn FileSystem>,
@@ -277,6 +277,25 @@ mod tests {
         let disk = Disk::SATA_SSD;
         assert_eq!(disk.time(5_000, true), Duration::from_micros(110));
         assert_eq!(disk.time(5_000, false), Duration::from_micros(110));
+    }
+
+    /// The disk takes what was begun in turn, and nobody waits for what he has just begun.
+    #[test]
+    fn what_was_begun_is_taken_in_turn() {
+        let memory: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let slow = ThrottledFs::new(Arc::clone(&memory), Disk::SATA_SSD);
+        let path = Path::new("/file");
+        let file = Written::new(memory.create(path).unwrap(), path, &slow.server);
+        let mut last = None;
+        for bytes in [100_000, 50_000] {
+            file.write(&vec![7; bytes]).unwrap();
+            let [before, done] = file.begin(|| Ok(())).unwrap();
+            assert!(last.is_none_or(|last| last == before));
+            assert!(done >= before + Disk::SATA_SSD.time(bytes as u64, true));
+            last = Some(done);
+        }
+        file.sync().unwrap();
+        assert!(Some(Instant::now()) >= last);
     }
 
     /// A store over it holds what was written, and no sync returns before the disk has the bytes.

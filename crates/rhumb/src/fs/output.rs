@@ -73,6 +73,7 @@ impl Output {
         let started = Instant::now();
         let synced = ops::sync(&*self.file, &self.path);
         self.time += started.elapsed();
+        self.not_begun = 0;
         synced
     }
 }

@@ -5,7 +5,7 @@ mod stretch;
 
 use rhumb_index::search::{LINE_BYTES, prefetch, prefetch_line};
 
-use self::stretch::{FIRST_STRIDE, Stretch, end, start, stretch};
+use self::stretch::{FIRST_STRIDE, Stretch};
 use super::cursor::TableCursor;
 use super::loaded::LoadedBlock;
 use super::rows::{Even, Rows};
@@ -261,22 +261,18 @@ impl PlainEntries {
             return false;
         }
         let view = self.block.view();
-        let stride = FIRST_STRIDE.max(self.stretch.end.abs_diff(self.lent_at));
         let old = self.stretch.end;
-        self.stretch = match self.direction {
-            Direction::Forward => end(&view, self.stretch.end, stride, limits),
-            Direction::Backward => start(&view, self.stretch.end, stride, limits),
-        };
+        let stride = FIRST_STRIDE.max(old.abs_diff(self.lent_at));
+        self.stretch = Stretch::within(&view, self.direction, old, stride, limits);
         if self.all_plain {
             self.known = self.stretch.end;
         }
         self.stretch.end != old
     }
 
-    /// Up to where the entries of the next block are within limits, and whether more may follow there, if the first one is plain
-    /// and among them.
+    /// How far the entries of the next block are within limits, if the first one is plain and among them.
     fn stretch_of_next(&self, next: &BlockView<'_>, limits: Limits<'_>) -> Option<Stretch> {
-        let stretch = end(next, 0, FIRST_STRIDE, limits);
+        let stretch = Stretch::forwards(next, 0, FIRST_STRIDE, limits);
         let is_plain = stretch.end > 0 && !next.continues() && next.is_put(0, self.visible);
         is_plain.then_some(stretch)
     }
@@ -352,7 +348,7 @@ impl TableCursor {
             return;
         };
         let (view, behind) = (block.view(), self.slot + 1);
-        let Some(stretch) = stretch(&view, behind, reach) else {
+        let Some(stretch) = Stretch::worth_lending(&view, behind, reach) else {
             return;
         };
         let slot = match reach.direction {

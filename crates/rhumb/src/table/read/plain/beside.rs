@@ -1,6 +1,6 @@
 //! Entries of other sources that are shown between plain ones.
 
-use super::stretch::{FIRST_STRIDE, end};
+use super::stretch::{FIRST_STRIDE, Stretch};
 use super::{Limits, PlainEntries};
 use crate::entry::Sequence;
 use crate::table::read::cursor::TableCursor;
@@ -33,7 +33,7 @@ impl PlainEntries {
             self.slot += 1;
         }
         let view = self.block.view();
-        self.stretch = end(&view, self.slot + 1, FIRST_STRIDE, limits);
+        self.stretch = Stretch::forwards(&view, self.slot + 1, FIRST_STRIDE, limits);
         self.known = self.stretch.end;
         hid
     }
