@@ -28,7 +28,7 @@ pub(in crate::db) fn look_up_all(
 ) -> Result<Vec<Option<Pinned>>> {
     let order = order_of(keys);
     let sorted = order.iter().filter_map(|&place| keys.get(place));
-    let mut lookups: Vec<Lookup<'_>> = sorted.map(|key| Lookup::new(key, visible)).collect();
+    let mut lookups = in_room_for(keys.len(), sorted.map(|key| Lookup::new(key, visible)));
     for group in lookups.chunks_mut(TOGETHER) {
         for lookup in &*group {
             lookup.prefetch_memtables(view);
@@ -139,7 +139,7 @@ fn ask_run<'l, 'k: 'l + 'r, 'r>(
             (lookup, table)
         })
     });
-    let mut questions = Vec::new();
+    let mut questions = Vec::with_capacity(TOGETHER);
     loop {
         fill(&mut questions, &mut in_tables, level, &mut source.trace)?;
         if questions.is_empty() {
@@ -166,7 +166,8 @@ fn fill<'l, 'k: 'r, 'r>(
 ) -> Result<()> {
     while questions.len() < TOGETHER {
         // The filters of all of these are on their way before the first one is asked.
-        let some: Vec<_> = in_tables.take(TOGETHER - questions.len()).collect();
+        let most = TOGETHER - questions.len();
+        let some = in_room_for(most, in_tables.take(most));
         if some.is_empty() {
             return Ok(());
         }
@@ -196,6 +197,13 @@ fn prepare<'k: 'r, 'r>(
         source,
     );
     Ok(())
+}
+
+/// A list of at most so many items, whose iterator does not say how many it has: a list that grows moves them several times.
+fn in_room_for<T>(most: usize, items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut list = Vec::with_capacity(most);
+    list.extend(items);
+    list
 }
 
 /// The places of keys, in the order of the keys.
