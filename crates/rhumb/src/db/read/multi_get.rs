@@ -28,7 +28,7 @@ pub(in crate::db) fn look_up_all(
 ) -> Result<Vec<Option<Pinned>>> {
     let order = order_of(keys);
     let sorted = order.iter().filter_map(|&place| keys.get(place));
-    let mut lookups = in_room_for(keys.len(), sorted.map(|key| Lookup::new(key, visible)));
+    let mut lookups = in_room_for_all(sorted.map(|key| Lookup::new(key, visible)));
     for group in lookups.chunks_mut(TOGETHER) {
         for lookup in &*group {
             lookup.prefetch_memtables(view);
@@ -139,7 +139,7 @@ fn ask_run<'l, 'k: 'l + 'r, 'r>(
             (lookup, table)
         })
     });
-    let mut questions = Vec::with_capacity(TOGETHER);
+    let mut questions = Vec::with_capacity(most_of(&in_tables).min(TOGETHER));
     loop {
         fill(&mut questions, &mut in_tables, level, &mut source.trace)?;
         if questions.is_empty() {
@@ -166,8 +166,7 @@ fn fill<'l, 'k: 'r, 'r>(
 ) -> Result<()> {
     while questions.len() < TOGETHER {
         // The filters of all of these are on their way before the first one is asked.
-        let most = TOGETHER - questions.len();
-        let some = in_room_for(most, in_tables.take(most));
+        let some = in_room_for_all(in_tables.take(TOGETHER - questions.len()));
         if some.is_empty() {
             return Ok(());
         }
@@ -199,11 +198,16 @@ fn prepare<'k: 'r, 'r>(
     Ok(())
 }
 
-/// A list of at most so many items, whose iterator does not say how many it has: a list that grows moves them several times.
-fn in_room_for<T>(most: usize, items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut list = Vec::with_capacity(most);
+/// A list of items, with room for as many as there may be: one that grows moves them several times.
+fn in_room_for_all<T>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut list = Vec::with_capacity(most_of(&items));
     list.extend(items);
     list
+}
+
+/// How many items there may be; 0 if that is not known.
+fn most_of(items: &impl Iterator) -> usize {
+    items.size_hint().1.unwrap_or(0)
 }
 
 /// The places of keys, in the order of the keys.
