@@ -133,7 +133,7 @@ fn hold_back(
             writer.insert(entry.key, entry.sequence, entry.kind, entry.value)
         })?;
     }
-    held.begin_filter(held.bytes() as u64);
+    held.begin_index(held.bytes() as u64);
     Ok((!held.is_empty()).then_some(held))
 }
 

@@ -43,7 +43,7 @@ pub fn get_until(db: &Db, stage: Stage, key: &[u8]) -> Result<u64> {
         return Ok(visible);
     }
     let covered = view.active.covering(key, visible);
-    let found = view.active.get(key, visible);
+    let found = view.active.get(key, hash_key(key), visible);
     if stage == Stage::WriteBuffer || covered.is_some() || found.is_some() {
         return Ok(found.map_or(0, |version| version.sequence));
     }
@@ -209,7 +209,8 @@ impl WriteBuffer {
 
     /// The length of the newest value of `key`.
     pub fn get(&self, key: &[u8]) -> Option<usize> {
-        Some(self.0.get(key, MAX_SEQUENCE)?.content.into_value().len())
+        let newest = self.0.get(key, hash_key(key), MAX_SEQUENCE)?;
+        Some(newest.content.into_value().len())
     }
 }
 

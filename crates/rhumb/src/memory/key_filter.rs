@@ -55,14 +55,6 @@ impl KeyFilter {
         })
     }
 
-    /// As [`KeyFilter::add`], for the only one who adds meanwhile: it waits for no memory.
-    pub fn add_alone(&self, hash: u64) {
-        let (word, bits) = self.place(hash);
-        if let Some(word) = self.words.get(word) {
-            word.store(word.load(Relaxed) | bits, Relaxed);
-        }
-    }
-
     /// Whether the key of a hash may be there.
     #[inline]
     pub fn has(&self, hash: u64) -> bool {
@@ -117,10 +109,7 @@ mod tests {
             let most = filter.keys_at(share);
             assert!((filter.wrong_share(most) / share - 1.0).abs() < 0.01);
             while added < most {
-                match added % 2 {
-                    0 => filter.add_alone(hash(added)),
-                    _ => _ = filter.add(hash(added)),
-                }
+                filter.add(hash(added));
                 added += 1;
             }
             let others = 1 << 40..(1 << 40) + 100_000;

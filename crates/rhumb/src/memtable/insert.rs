@@ -32,7 +32,8 @@ pub(super) struct NewEntry<'a> {
 /// The result of an insertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inserted {
-    New,
+    /// At this address.
+    New(Address),
     /// An entry of this key and sequence exists already and was left unchanged.
     Duplicate,
     /// The arena or the tree is full; nothing was inserted.
@@ -101,7 +102,7 @@ impl TreeWriter<'_> {
     pub fn insert(&mut self, entry: &NewEntry<'_>) -> Inserted {
         let (tree, writer) = (self.tree, &mut *self.position);
         let inserted = tree.insert(&mut self.arena, writer, entry);
-        if inserted != Some(Inserted::New) {
+        if !matches!(inserted, Some(Inserted::New(_))) {
             writer.last = None;
         }
         inserted.unwrap_or(Inserted::Full)
@@ -147,7 +148,7 @@ impl Tree {
         }
         writer.last = Some(record);
         self.mark(writer);
-        Some(Inserted::New)
+        Some(Inserted::New(record))
     }
 
     /// Adds an entry to a leaf that is not full.

@@ -1,12 +1,14 @@
-//! Interleavings of a writer and a reader of the tree, whose blocks have four entries: every one with few
-//! preemptions.
+//! Interleavings of a writer and a reader of the tree, whose blocks have four entries, and of its hash index: every one
+//! with few preemptions.
 
 use loom::thread;
 use std::sync::Arc;
 
+use super::hash_index::{Found, HashIndex, Known};
 use super::insert::NewEntry;
 use super::tree::{Spot, Tree};
 use crate::entry::{EntryKind, MAX_SEQUENCE, Sequence};
+use crate::memory::Address;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What all keys of a model begin with: nothing, or more bytes than a head has.
@@ -281,4 +283,43 @@ fn check_passing(tree: &Tree, inserted: &[(&[u8], Sequence)], visible: Sequence)
 fn loom_passing_over_hidden_entries_misses_none_that_is_visible() {
     passing_model([b"a", b"c"]);
     passing_model([b"c", b"a"]);
+}
+
+/// Two keys have one hash, and the first gets a newer version. The upper half of an address is its key, the lower half its age.
+#[test]
+fn loom_a_hash_index_has_the_newest_version_that_was_published() {
+    const VERSIONS: [u32; 3] = [1 << 16 | 1, 2 << 16 | 1, 1 << 16 | 2];
+    builder(3).check(|| {
+        let (index, published) = (HashIndex::new(1).unwrap(), AtomicU64::new(0));
+        let shared = Arc::new((index, published));
+        let writer = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                for (version, sequence) in VERSIONS.into_iter().zip(1..) {
+                    shared.0.add(7, Address(version), |other| {
+                        match other.0 >> 16 == version >> 16 {
+                            true => Known::Older,
+                            false => Known::OtherKey,
+                        }
+                    });
+                    shared.1.store(sequence, Ordering::Release);
+                }
+            })
+        };
+        let visible = shared.1.load(Ordering::Acquire) as usize;
+        for key in [1, 2] {
+            let newest = shared.0.find(7, |address| {
+                assert!(VERSIONS.contains(&address.0), "{address:?}");
+                (address.0 >> 16 == key).then_some(address.0)
+            });
+            let is_key = |version: &&u32| **version >> 16 == key;
+            match VERSIONS.iter().take(visible).rfind(is_key) {
+                Some(least) => {
+                    assert!(matches!(newest, Found::Newest(version) if version >= *least));
+                }
+                None => assert_ne!(newest, Found::Unknown),
+            }
+        }
+        writer.join().unwrap();
+    });
 }

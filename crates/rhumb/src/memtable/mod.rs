@@ -2,6 +2,7 @@
 
 mod block;
 mod cursor;
+mod hash_index;
 mod head;
 mod insert;
 #[cfg(all(test, loom))]
@@ -21,11 +22,12 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use rhumb_index::search::common_prefix;
 
-use crate::entry::{Content, Cursor, MAX_SEQUENCE, RangeDeleteTree, Sequence, Version, hash_key};
-use crate::memory::KeyFilter;
+use crate::entry::{Content, MAX_SEQUENCE, RangeDeleteTree, Sequence, Version, hash_key};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{OnceLock, OwnLines};
 pub(crate) use cursor::MemtableCursor;
+use hash_index::{Found, HashIndex};
+use record::Record;
 use tree::Tree;
 pub(crate) use writer::MemtableWriter;
 
@@ -34,13 +36,10 @@ const MOST_RANGE_DELETES: usize = 1024;
 
 /// With so many entries the tree no longer lies in the caches of the processor, and a search waits for memory several times.
 /// Tests of stores seldom write so many.
-const LEAST_FILTERED: u64 = if cfg!(test) { 16 } else { 8 << 10 };
+const LEAST_INDEXED: u64 = if cfg!(test) { 16 } else { 8 << 10 };
 
-/// About one key in 60 that is not there is searched all the same.
-const FILTER_BITS: u32 = 10;
-
-/// A filter is made for so many keys at most, and takes 20 MiB: of more keys it tells less.
-const MOST_FILTERED: u64 = 1 << 24;
+/// A hash index is made for so many keys at most, and takes 128 MiB: others are searched in the tree.
+const MOST_INDEXED: u64 = 1 << 24;
 
 /// A sorted, growing set of entries and range deletes.
 ///
@@ -53,7 +52,7 @@ const MOST_FILTERED: u64 = 1 << 24;
 pub(crate) struct Memtable {
     tree: Tree,
     /// Over all keys, once they are many.
-    filter: OnceLock<KeyFilter>,
+    index: OnceLock<HashIndex>,
     range_deletes: ArcSwap<RangeDeleteTree>,
     /// The number of range deletes. Most memtables have none; a get then loads only this count.
     range_delete_count: AtomicUsize,
@@ -83,7 +82,7 @@ impl Memtable {
     pub fn with_prefix(likely_prefix: Box<[u8]>) -> Self {
         Memtable {
             tree: Tree::new(likely_prefix),
-            filter: OnceLock::new(),
+            index: OnceLock::new(),
             range_deletes: ArcSwap::default(),
             range_delete_count: AtomicUsize::new(0),
             range_delete_bytes: AtomicUsize::new(0),
@@ -109,54 +108,61 @@ impl Memtable {
             .fetch_max(largest, Ordering::Relaxed);
     }
 
-    /// The newest version of `key` with a sequence not above `visible`; its value is pinned in the
-    /// arena. Ignores range deletes.
-    pub fn get(&self, key: &[u8], visible: Sequence) -> Option<Version> {
-        let spot = self.tree.find(&self.tree.target(key, visible)?)?;
-        let record = self.tree.record(spot.record);
-        (record.key == key).then(|| Version {
+    /// The newest version of `key`, which has this [hash](hash_key), with a sequence not above `visible`; its value is pinned
+    /// in the arena. Ignores range deletes. For readers who may see what was published before they read `visible`.
+    ///
+    /// Waits for memory twice where there is a hash index, unless a newer version than `visible` is there.
+    pub fn get(&self, key: &[u8], hash: u64, visible: Sequence) -> Option<Version> {
+        let newest = match self.index.get() {
+            Some(index) => index.find(hash, |address| self.tree.record_of(address, key)),
+            None => Found::Unknown,
+        };
+        let record = match newest {
+            Found::Nothing => return None,
+            Found::Newest(record) if record.sequence <= visible => record,
+            _ => self.search(key, visible)?,
+        };
+        Some(Version {
             sequence: record.sequence,
             kind: record.kind,
             content: Content::Here(record.value(self.tree.arena())),
         })
     }
 
-    /// Whether it may have entries of the key with this [hash](hash_key); if not, no search is needed. For readers who may see
-    /// what was published before they read their sequence.
-    #[inline]
-    pub fn may_have(&self, hash: u64) -> bool {
-        self.filter.get().is_none_or(|filter| filter.has(hash))
+    /// Searches the tree for the newest version of `key` with a sequence not above `visible`.
+    fn search(&self, key: &[u8], visible: Sequence) -> Option<Record<'_>> {
+        let spot = self.tree.find(&self.tree.target(key, visible)?)?;
+        let record = self.tree.record(spot.record);
+        (record.key == key).then_some(record)
     }
 
-    /// Prefetches what [`Memtable::may_have`] reads.
+    /// Prefetches what a get of the key with this hash reads first, where there is a hash index.
     #[inline]
-    pub fn prefetch_filter(&self, hash: u64) {
-        if let Some(filter) = self.filter.get() {
-            filter.prefetch(hash);
+    pub fn prefetch(&self, hash: u64) {
+        if let Some(index) = self.index.get() {
+            index.prefetch(hash);
         }
     }
 
-    /// Begins the filter over its keys, once they are many, for a memtable that will take `most_bytes`. The caller keeps others
-    /// from writing. Costs, once, a walk over the entries that there are.
-    pub fn begin_filter(self: &Arc<Self>, most_bytes: u64) {
+    /// Begins the hash index over its keys, once they are many, for a memtable that will take `most_bytes`. The caller keeps
+    /// others from writing. Costs, once, a walk over the entries that there are.
+    pub fn begin_index(&self, most_bytes: u64) {
         let entries = self.entries();
-        if entries < LEAST_FILTERED || self.filter.get().is_some() {
+        if entries < LEAST_INDEXED || self.index.get().is_some() {
             return;
         }
         let entry_bytes = (self.bytes() as u64 / entries).max(1);
-        let keys = entries.max(most_bytes / entry_bytes).min(MOST_FILTERED);
-        let Some(filter) = KeyFilter::new(keys, FILTER_BITS) else {
+        let keys = entries.max(most_bytes / entry_bytes).min(MOST_INDEXED);
+        let Some(index) = HashIndex::new(keys) else {
             return;
         };
-        let mut cursor = self.cursor();
-        let mut moved = cursor.seek_first();
-        while let (Ok(()), Some(here)) = (&moved, cursor.here()) {
-            filter.add_alone(hash_key(here.key));
-            moved = cursor.next();
+        let mut next = self.tree.first();
+        while let Some(spot) = next {
+            let hash = hash_key(self.tree.record(spot.record).key);
+            self.tree.add_to(&index, hash, spot.record);
+            next = self.tree.after(spot);
         }
-        if moved.is_ok() {
-            self.filter.get_or_init(|| filter);
-        }
+        self.index.get_or_init(|| index);
     }
 
     /// Searches for the place where a new version of a key belongs, so that its insertion finds in the processor's caches
@@ -198,8 +204,8 @@ impl Memtable {
 
     /// Memory allocated, in bytes.
     pub fn bytes(&self) -> usize {
-        let filter = self.filter.get().map_or(0, KeyFilter::bytes);
-        self.tree.bytes() + self.range_delete_bytes.load(Ordering::Relaxed) + filter
+        let index = self.index.get().map_or(0, HashIndex::bytes);
+        self.tree.bytes() + self.range_delete_bytes.load(Ordering::Relaxed) + index
     }
 
     /// Whether the memtable should be flushed: it takes at least `most_bytes`, holds more than 1,024

@@ -1,6 +1,6 @@
 //! The memtable against an ordered map, and under concurrent readers.
 
-mod filter;
+mod hash_index;
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,7 +33,11 @@ fn random_key(rng: &mut StdRng) -> Vec<u8> {
     key
 }
 
-/// Inserts random entries, up to 20 by one writer.
+fn get(memtable: &Memtable, key: &[u8], visible: Sequence) -> Option<Version> {
+    memtable.get(key, hash_key(key), visible)
+}
+
+/// Inserts random entries, up to 20 by one writer. A hash index may begin on the way, which has too little room.
 fn fill(rng: &mut StdRng, memtable: &Memtable, entries: u64) -> Model {
     let mut model = Model::new();
     for sequence in 1..=entries {
@@ -50,7 +54,7 @@ fn fill(rng: &mut StdRng, memtable: &Memtable, entries: u64) -> Model {
     }
     let mut new: Vec<_> = model.iter().collect();
     new.sort_by_key(|((_, sequence), _)| Reverse(*sequence));
-    let mut rest = &new[..];
+    let (mut rest, indexed) = (&new[..], rng.random());
     while !rest.is_empty() {
         let (now, later) = rest.split_at(rng.random_range(1..=rest.len().min(20)));
         let mut writer = memtable.writer();
@@ -58,6 +62,10 @@ fn fill(rng: &mut StdRng, memtable: &Memtable, entries: u64) -> Model {
             writer.insert(key, *sequence, *kind, value).unwrap();
         }
         rest = later;
+        drop(writer);
+        if indexed && rng.random_bool(0.1) {
+            memtable.begin_index(4 << 10);
+        }
     }
     model
 }
@@ -69,7 +77,7 @@ fn prefixes() -> [&'static [u8]; 4] {
 #[test]
 fn every_snapshot_of_every_key_is_the_models() {
     let mut rng = StdRng::seed_from_u64(test_seed());
-    for prefix in prefixes() {
+    for prefix in prefixes().repeat(2) {
         let memtable = Arc::new(Memtable::with_prefix(prefix.into()));
         let model = fill(&mut rng, &memtable, 2000);
         assert_eq!(memtable.entries(), 2000);
@@ -79,7 +87,7 @@ fn every_snapshot_of_every_key_is_the_models() {
             let (key, visible) = (random_key(&mut rng), rng.random_range(0..2100));
             let newest = model.range((key.clone(), Reverse(visible))..).next();
             let expected = newest.filter(|((k, _), _)| *k == key);
-            let found = memtable.get(&key, visible);
+            let found = get(&memtable, &key, visible);
             assert_eq!(found.is_some(), expected.is_some());
             if let (Some(found), Some(((_, sequence), (kind, value)))) = (found, expected) {
                 assert_eq!((found.sequence, found.kind), (sequence.0, *kind));
@@ -152,11 +160,11 @@ fn keys_with_long_shared_prefixes_are_found_in_every_order() {
                 let memtable = Arc::new(Memtable::with_prefix(prefix.into()));
                 for (sequence, key) in (1..).zip(&keys) {
                     memtable.insert(key, sequence, EntryKind::Put, b"").unwrap();
-                    assert!(memtable.get(key, sequence).is_some());
+                    assert!(get(&memtable, key, sequence).is_some());
                 }
                 assert!(
                     keys.iter()
-                        .all(|key| memtable.get(key, MAX_SEQUENCE).is_some())
+                        .all(|key| get(&memtable, key, MAX_SEQUENCE).is_some())
                 );
                 let mut cursor = memtable.cursor();
                 cursor.seek_first().unwrap();
@@ -179,7 +187,7 @@ fn entries_inserted_again_stay_as_they_were() {
     }
     assert_eq!(memtable.entries(), 2);
     assert_eq!(
-        &*memtable.get(b"key", 7).unwrap().content.into_value(),
+        &*get(&memtable, b"key", 7).unwrap().content.into_value(),
         b"first"
     );
     let mut cursor = memtable.cursor();
@@ -202,12 +210,12 @@ fn the_shortest_and_longest_are_kept_and_longer_ones_refused() {
         .insert(&long_key, 2, EntryKind::Put, &long_value)
         .unwrap();
     memtable.insert(b"k", 3, EntryKind::Put, b"").unwrap();
-    let found = memtable.get(&long_key, MAX_SEQUENCE).unwrap();
+    let found = get(&memtable, &long_key, MAX_SEQUENCE).unwrap();
     assert_eq!(
-        &*memtable.get(b"", 1).unwrap().content.into_value(),
+        &*get(&memtable, b"", 1).unwrap().content.into_value(),
         b"empty key"
     );
-    assert_eq!(&*memtable.get(b"k", 3).unwrap().content.into_value(), b"");
+    assert_eq!(&*get(&memtable, b"k", 3).unwrap().content.into_value(), b"");
     assert!(memtable.bytes() > long_value.len());
     let refused = memtable.insert(&[&long_key[..], b"k"].concat(), 4, EntryKind::Put, b"");
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
@@ -224,7 +232,7 @@ fn an_empty_memtable_says_so_and_takes_little() {
         (memtable.smallest_sequence(), memtable.largest_sequence()),
         (None, None)
     );
-    assert!(memtable.get(b"", MAX_SEQUENCE).is_none());
+    assert!(get(&memtable, b"", MAX_SEQUENCE).is_none());
     assert!(memtable.common_prefix().is_empty());
     let mut cursor = memtable.cursor();
     cursor.seek_first().unwrap();
@@ -340,12 +348,12 @@ fn readers_see_what_was_published(most: u64, key_of: fn(u64, u64) -> Vec<u8>) {
                     let sequence = rng.random_range(0..=newest).max(newest.min(1));
                     let key = key(sequence);
                     if newest > 0 {
-                        let found = memtable.get(&key, newest).unwrap();
+                        let found = get(memtable, &key, newest).unwrap();
                         assert_eq!(
                             (found.sequence, &*found.content.into_value()),
                             (sequence, value_of(&key))
                         );
-                        assert!(memtable.get(&key, sequence - 1).is_none());
+                        assert!(get(memtable, &key, sequence - 1).is_none());
                     }
                     scan(&mut cursor, &key, rng.random_bool(0.5));
                 }
@@ -447,11 +455,8 @@ fn a_sample_is_in_order_and_stands_for_all() {
         let (sample, weight) = memtable.sample(64);
         assert!(sample.is_sorted() && sample.windows(2).all(|pair| pair[0] != pair[1]));
         for (key, sequence) in &sample {
-            assert!(
-                memtable
-                    .get(key, *sequence)
-                    .is_some_and(|v| v.sequence == *sequence)
-            );
+            let found = get(&memtable, key, *sequence);
+            assert!(found.is_some_and(|version| version.sequence == *sequence));
         }
         if entries < 256 {
             assert_eq!((sample.len() as u64, weight), (entries, 1));

@@ -22,6 +22,7 @@ use std::sync::OnceLock;
 use rhumb_index::search::{LINE_BYTES, prefetch};
 
 use super::block::{Block, SLOTS, State, View, slot_of};
+use super::hash_index::{HashIndex, Known};
 use super::head::Target;
 use super::insert::Writer;
 use super::record::Record;
@@ -171,6 +172,27 @@ impl Tree {
 
     pub fn record(&self, address: Address) -> Record<'_> {
         Record::read(&self.arena, address)
+    }
+
+    /// The entry at an address, if it is of this key. Its value may be wanted with it.
+    #[inline]
+    pub fn record_of(&self, address: Address, key: &[u8]) -> Option<Record<'_>> {
+        prefetch(self.arena.record_onwards(address), 0..RECORD_BYTES);
+        let record = self.record(address);
+        (record.key == key).then_some(record)
+    }
+
+    /// Adds the entry at an address to a hash index, unless a newer version of its key is there.
+    pub fn add_to(&self, index: &HashIndex, hash: u64, address: Address) {
+        let new = self.record(address);
+        index.add(hash, address, |address| {
+            let other = self.record(address);
+            match other.key == new.key {
+                true if other.sequence < new.sequence => Known::Older,
+                true => Known::Newer,
+                false => Known::OtherKey,
+            }
+        });
     }
 
     #[inline]

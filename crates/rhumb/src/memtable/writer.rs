@@ -1,12 +1,12 @@
 //! Writing to a memtable.
 
 use super::Memtable;
+use super::hash_index::HashIndex;
 use super::insert::{Inserted, NewEntry, TreeWriter};
 use crate::entry::{
     EntryKind, MAX_KEY_BYTES, MAX_VALUE_BYTES, RangeDeleteTree, Sequence, hash_key,
 };
 use crate::error::{Error, Result};
-use crate::memory::KeyFilter;
 use crate::sync::atomic::Ordering;
 
 /// Writes to a memtable. What it counts, such as [`Memtable::entries`], includes its writes once it is
@@ -14,8 +14,8 @@ use crate::sync::atomic::Ordering;
 pub(crate) struct MemtableWriter<'a> {
     memtable: &'a Memtable,
     tree: TreeWriter<'a>,
-    /// Has each key before its entry may be seen: before its sequence is published.
-    filter: Option<&'a KeyFilter>,
+    /// Has each entry before it may be seen: before its sequence is published.
+    index: Option<&'a HashIndex>,
     count: Count,
 }
 
@@ -54,7 +54,7 @@ impl<'a> MemtableWriter<'a> {
         MemtableWriter {
             memtable,
             tree: memtable.tree.writer(),
-            filter: memtable.filter.get(),
+            index: memtable.index.get(),
             count: Count::default(),
         }
     }
@@ -82,14 +82,19 @@ impl<'a> MemtableWriter<'a> {
             value,
         };
         check(&entry)?;
-        // Its line of the filter comes while the place in the tree is searched.
-        let hash = self.filter.map(|filter| {
+        // Its bucket comes while the place in the tree is searched.
+        let indexed = self.index.map(|index| {
             let hash = hash_key(key);
-            filter.prefetch(hash);
-            (filter, hash)
+            index.prefetch(hash);
+            (index, hash)
         });
         match self.tree.insert(&entry) {
-            Inserted::New => self.count.note(sequence),
+            Inserted::New(address) => {
+                if let Some((index, hash)) = indexed {
+                    self.memtable.tree.add_to(index, hash, address);
+                }
+                self.count.note(sequence);
+            }
             Inserted::Duplicate => {}
             Inserted::Full => {
                 return Err(Error::InvalidArgument(format!(
@@ -97,9 +102,6 @@ impl<'a> MemtableWriter<'a> {
                     self.memtable.bytes()
                 )));
             }
-        }
-        if let Some((filter, hash)) = hash {
-            filter.add_alone(hash);
         }
         Ok(())
     }

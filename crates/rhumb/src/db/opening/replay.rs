@@ -94,7 +94,7 @@ impl LogReplay<'_> {
         let view = keyspace.view.load();
         apply(&mut view.active.writer(), sequence, &operation.op)?;
         self.operations += 1;
-        view.active.begin_filter(self.write_buffer_bytes);
+        view.active.begin_index(self.write_buffer_bytes);
         if view.active.is_full(self.write_buffer_bytes) {
             keyspace.view.rotate();
         }

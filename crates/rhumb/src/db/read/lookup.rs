@@ -249,16 +249,14 @@ impl<'a> Lookup<'a> {
     /// Asks one memtable.
     pub(in crate::db) fn ask_memtable(&mut self, memtable: &Arc<Memtable>) {
         self.cover(memtable.covering(self.key, self.visible));
-        if memtable.may_have(self.hash) {
-            self.found = memtable.get(self.key, self.visible);
-        }
+        self.found = memtable.get(self.key, self.hash, self.visible);
     }
 
-    /// Prefetches what tells which memtables may have the key.
+    /// Prefetches what is asked first of each memtable.
     #[inline]
     pub(in crate::db) fn prefetch_memtables(&self, view: &View) {
         for memtable in view.memtables() {
-            memtable.prefetch_filter(self.hash);
+            memtable.prefetch(self.hash);
         }
     }
 

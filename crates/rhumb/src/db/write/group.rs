@@ -249,7 +249,7 @@ impl Store {
                 any_full = true;
                 with_log |= keyspace.leaves_values_in_log();
             } else {
-                view.active.begin_filter(most_bytes);
+                view.active.begin_index(most_bytes);
             }
         }
         let segment = self.log_segment();
