@@ -264,14 +264,19 @@ impl<C: Cursor> MergeCursor<C> {
 
     /// Moves the child at an index of the order by one entry, and then to its new index.
     fn advance(&mut self, place: usize) -> Result<()> {
+        let direction = self.direction;
+        self.advance_by(place, |child| step(child, direction))
+    }
+
+    /// Moves the child at an index of the order on by `go`, and then to its new index.
+    fn advance_by(&mut self, place: usize, go: impl FnOnce(&mut C) -> Result<()>) -> Result<()> {
         let Some(&Head { number, .. }) = self.order.get(place) else {
             return Ok(());
         };
-        let direction = self.direction;
         let Some(child) = self.children.get_mut(number) else {
             return Ok(());
         };
-        if let Err(error) = step(child, direction) {
+        if let Err(error) = go(child) {
             self.order.clear();
             return Err(error);
         }
@@ -354,6 +359,15 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
         self.step(Direction::Forward)
     }
 
+    #[inline]
+    fn next_key(&mut self) -> Result<()> {
+        match self.direction {
+            // Where other children have the same entry, that is a version of the key too.
+            Direction::Forward => self.advance_by(0, C::next_key),
+            Direction::Backward => self.next(),
+        }
+    }
+
     fn prev(&mut self) -> Result<()> {
         self.step(Direction::Backward)
     }
@@ -418,6 +432,10 @@ impl<C: Cursor + ?Sized> Cursor for Box<C> {
 
     fn next(&mut self) -> Result<()> {
         (**self).next()
+    }
+
+    fn next_key(&mut self) -> Result<()> {
+        (**self).next_key()
     }
 
     fn prev(&mut self) -> Result<()> {

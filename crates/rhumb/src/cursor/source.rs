@@ -96,6 +96,11 @@ impl Cursor for Source {
         each!(self, cursor => cursor.next())
     }
 
+    #[inline]
+    fn next_key(&mut self) -> Result<()> {
+        each!(self, cursor => cursor.next_key())
+    }
+
     fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {
         each!(self, cursor => cursor.skip_older(to, sequence))
     }

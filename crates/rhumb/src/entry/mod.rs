@@ -135,6 +135,11 @@ pub trait Cursor: Send {
     fn seek_before(&mut self, key: &[u8]) -> Result<()>;
     /// Goes to the next entry; becomes invalid after the last.
     fn next(&mut self) -> Result<()>;
+    /// Goes to the next entry, but may pass older versions of the current key, where that is fast.
+    #[inline]
+    fn next_key(&mut self) -> Result<()> {
+        self.next()
+    }
     /// Goes to the previous entry; becomes invalid before the first.
     fn prev(&mut self) -> Result<()>;
     /// Goes forward to the first entry, from the current one on, that has at least this sequence or

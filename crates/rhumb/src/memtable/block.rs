@@ -4,7 +4,7 @@
 //! ```text
 //! state     number of changes | number of cuts | number of entries
 //! next      two, for even and odd numbers of changes: the block behind this one
-//! orders    two, likewise: for each entry, in order, its slot
+//! orders    two, likewise: for each entry, in order, its slot, and whether it is an older version of the key before it
 //! heads     slot by slot, eight bytes of the entry's key
 //! records   slot by slot, the address of the entry in the arena
 //! ```
@@ -41,8 +41,11 @@ pub(super) use view::View;
 pub(super) const SLOTS: usize = if cfg!(loom) { 4 } else { 32 };
 const WORDS: usize = SLOTS.div_ceil(8);
 
-/// The slots of a block's entries, in the order of the entries.
+/// The slots of a block's entries, in the order of the entries, some with [`OLDER`].
 type Order = [u8; 8 * WORDS];
+
+/// Says that an entry has the key of the entry before it. Where it is missing, nothing is known.
+const OLDER: u8 = 0x80;
 
 /// What a block held at some time: states of one block differ if its entries do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +84,8 @@ impl State {
 pub(super) struct Entry {
     pub head: u64,
     pub record: Address,
+    /// Whether it is known to have the key of the entry before it, and so is an older version.
+    pub is_older: bool,
 }
 
 /// The order of the fields lets the state, what is beside it and one order lie in one cache line.
@@ -170,9 +175,26 @@ impl Block {
     pub fn record(&self, state: State, at: usize) -> Address {
         #[cfg(test)]
         count_visit();
+        let slot = self.place(state, at) & !OLDER;
+        Address(slot_of(&self.records, slot.into()).load(Ordering::Relaxed))
+    }
+
+    /// Whether there is an entry that is known to have the key of the one before it. True if the block is still in this state.
+    #[inline]
+    pub fn is_older(&self, state: State, at: usize) -> bool {
+        at < state.len() && self.place(state, at) & OLDER != 0
+    }
+
+    /// The first entry from a place on that is not known to be [older](Block::is_older).
+    #[inline]
+    pub fn newest_from(&self, state: State, from: usize) -> Option<usize> {
+        (from..state.len()).find(|at| !self.is_older(state, *at))
+    }
+
+    #[inline]
+    fn place(&self, state: State, at: usize) -> u8 {
         let word = &self.orders[state.side()][at / 8 % WORDS];
-        let slot = word.load(Ordering::Relaxed) >> (8 * (at % 8)) & 0xff;
-        Address(slot_of(&self.records, slot as usize).load(Ordering::Relaxed))
+        (word.load(Ordering::Relaxed) >> (8 * (at % 8))) as u8
     }
 
     #[inline]
@@ -213,7 +235,7 @@ impl Block {
         let mut len = 0;
         for (slot, entry) in entries.take(SLOTS).enumerate() {
             self.set(slot, entry);
-            order[slot] = slot as u8;
+            order[slot] = slot as u8 | flag(entry.is_older);
             len = slot + 1;
         }
         self.used.store(low_bits(len), Ordering::Relaxed);
@@ -226,10 +248,16 @@ impl Block {
         (!self.used.load(Ordering::Relaxed)).trailing_zeros() as usize
     }
 
-    /// Inserts an entry before the `at`th. The block is not full. `fill` is called with the entry's slot and stores
-    /// what belongs there beside the entry.
+    /// Inserts an entry before the `at`th, which becomes [older](Entry::is_older) if `is_newer`. The block is not full. `fill`
+    /// is called with the entry's slot and stores what belongs there beside the entry.
     #[inline]
-    pub fn insert(&self, view: &View<'_>, at: usize, entry: Entry, fill: impl FnOnce(usize)) {
+    pub fn insert(
+        &self,
+        view: &View<'_>,
+        (at, is_newer): (usize, bool),
+        entry: Entry,
+        fill: impl FnOnce(usize),
+    ) {
         fence(Ordering::Release);
         let slot = self.free_slot();
         self.set(slot, entry);
@@ -239,8 +267,9 @@ impl Block {
         let (mut order, len) = (view.order, view.len());
         if at < len {
             order.copy_within(at..len, at + 1);
+            order[(at + 1) % SLOTS] |= flag(is_newer);
         }
-        order[at % SLOTS] = slot as u8;
+        order[at % SLOTS] = slot as u8 | flag(entry.is_older);
         let state = view.state.following(view.state.cuts(), len + 1);
         self.publish(state, &order, view.next);
     }
@@ -249,7 +278,7 @@ impl Block {
     pub fn cut(&self, view: &View<'_>, len: usize, next: u32) {
         fence(Ordering::Release);
         let kept = view.order.iter().take(len);
-        let used = kept.fold(0, |used, slot| used | 1 << slot);
+        let used = kept.fold(0, |used, slot| used | 1 << (slot & !OLDER));
         self.used.store(used, Ordering::Relaxed);
         let state = view.state.following(view.state.cuts() + 1, len);
         self.publish(state, &view.order, next);
@@ -269,6 +298,10 @@ impl Block {
         self.next[new.side()].store(next, Ordering::Relaxed);
         self.state.store(new.0, Ordering::Release);
     }
+}
+
+fn flag(is_older: bool) -> u8 {
+    if is_older { OLDER } else { 0 }
 }
 
 fn low_bits(count: usize) -> u64 {

@@ -71,12 +71,12 @@ impl Ahead {
 }
 
 impl Memtable {
-    /// Has the record behind an entry brought to the cache.
+    /// Has the record behind an entry and the older versions of its key brought to the cache.
     // A call, since this is for seeks and first steps: `Tree::fetch_after` is inlined where walks are long.
     #[inline(never)]
     fn fetch_after(&self, spot: Option<Spot>) {
         if let Some(spot) = spot {
-            self.tree.fetch_after(spot);
+            self.tree.fetch_behind_versions(spot);
         }
     }
 }
@@ -186,6 +186,18 @@ impl Cursor for MemtableCursor {
             self.stand_on(next);
         }
         Ok(())
+    }
+
+    fn next_key(&mut self) -> Result<()> {
+        let tree = &self.memtable.tree;
+        match self.spot.and_then(|spot| tree.behind_versions(spot)) {
+            None => self.next(),
+            Some(behind) => {
+                self.memtable.fetch_after(behind);
+                self.go_to(behind);
+                Ok(())
+            }
+        }
     }
 
     fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {

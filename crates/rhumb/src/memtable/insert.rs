@@ -154,7 +154,14 @@ impl Tree {
     /// Adds an entry to a leaf that is not full.
     fn add(&self, view: &View<'_>, at: usize, target: &Target<'_>, record: Address) {
         let head = target.head_behind(view.block.skip());
-        view.block.insert(view, at, Entry { head, record }, |_| ());
+        let has_its_key = |at| self.record(view.record(at)).key == target.key;
+        let is_newer = at < view.len() && view.head(at) == head && has_its_key(at);
+        let entry = Entry {
+            head,
+            record,
+            is_older: false,
+        };
+        view.block.insert(view, (at, is_newer), entry, |_| ());
     }
 
     /// The position of a new entry, which may be the tree's first; `None` if there is no room.

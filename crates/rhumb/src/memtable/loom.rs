@@ -151,6 +151,23 @@ fn loom_a_walk_meets_all_that_was_there_in_order() {
 }
 
 #[test]
+fn loom_a_walk_behind_older_versions_meets_all_keys_that_were_there() {
+    let inserted = [(b"b" as &[u8], 2), (b"0", 3)];
+    model(&LEAVES, 2, inserted, |tree, prefix| {
+        let behind = |spot: &Spot| {
+            let passed = tree.behind_versions(*spot);
+            passed.unwrap_or_else(|| tree.after(*spot))
+        };
+        let spots = std::iter::successors(tree.first(), behind);
+        let keys: Vec<_> = spots.map(|spot| entry(tree, spot).0).collect();
+        assert!(keys.is_sorted());
+        for end in [b"0" as &[u8], b"b"] {
+            assert!(keys.contains(&key(prefix, end)), "{end:?}: {keys:?}");
+        }
+    });
+}
+
+#[test]
 fn loom_a_walk_back_meets_all_that_was_there_in_order() {
     model(&LEAVES, 2, [(b"0-", 2), (b"a", 3)], |tree, prefix| {
         let b = tree.find(&tree.target(&key(prefix, b"b"), 1).unwrap());

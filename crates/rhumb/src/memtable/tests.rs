@@ -1,6 +1,7 @@
 //! The memtable against an ordered map, and under concurrent readers.
 
 mod hash_index;
+mod versions;
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

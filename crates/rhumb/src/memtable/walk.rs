@@ -83,6 +83,47 @@ impl Tree {
         }
     }
 
+    /// Where an entry is followed by older versions of its key, as far as that is noted: the first entry behind these, or a still
+    /// older version. `None` where none follows.
+    #[inline]
+    pub fn behind_versions(&self, spot: Spot) -> Option<Option<Spot>> {
+        let leaf = self.leaves.get(spot.leaf)?;
+        match leaf.is_older(spot.state, spot.at + 1) {
+            true => self.pass_versions(leaf, spot),
+            false => None,
+        }
+    }
+
+    /// As [`Tree::behind_versions`], where one follows if the leaf has not changed.
+    #[inline(never)]
+    fn pass_versions(&self, leaf: &Block, spot: Spot) -> Option<Option<Spot>> {
+        let newest = leaf.newest_from(spot.state, spot.at + 2).map(|at| Spot {
+            at,
+            record: leaf.record(spot.state, at),
+            ..spot
+        });
+        let next = leaf.next(spot.state);
+        if !leaf.is_still(spot.state) {
+            return None;
+        }
+        if newest.is_some() || next == NONE {
+            return Some(newest);
+        }
+        // If all of the next leaf are versions of the key too, there may be many more.
+        let search = || {
+            let key = self.record(spot.record).key;
+            self.find(&self.target(key, 0)?)
+        };
+        Some(self.first_newest(next).or_else(search))
+    }
+
+    /// The first entry of a leaf that is not known to be an older version.
+    fn first_newest(&self, number: u32) -> Option<Spot> {
+        let leaf = self.leaf(number)?;
+        let mut places = 0..leaf.view.len();
+        leaf.spot(places.find(|at| !leaf.view.is_older(*at))?)
+    }
+
     /// The entry before one.
     pub fn before(&self, spot: Spot) -> Option<Spot> {
         if let (Some(leaf), Some(at)) = (self.leaves.get(spot.leaf), spot.at.checked_sub(1)) {
@@ -108,6 +149,24 @@ impl Tree {
         }
         prefetch(self.arena.record_onwards(after.record), 0..RECORD_BYTES);
         Some(after)
+    }
+
+    /// As [`Tree::fetch_after`] behind the older versions of the entry's key, or the leaf that goes on with these.
+    #[inline]
+    pub fn fetch_behind_versions(&self, spot: Spot) {
+        let Some(leaf) = self.leaves.get(spot.leaf) else {
+            return;
+        };
+        if !leaf.is_older(spot.state, spot.at + 1) {
+            self.fetch_after(spot);
+            return;
+        }
+        if let Some(at) = leaf.newest_from(spot.state, spot.at + 2) {
+            let record = leaf.record(spot.state, at);
+            prefetch(self.arena.record_onwards(record), 0..RECORD_BYTES);
+        } else if let Some(next) = self.leaves.get(leaf.next(spot.state)) {
+            next.prefetch();
+        }
     }
 
     /// Some of the entries in order, each with a probability of 1 in `stride`: of all slots of all leaves one in so

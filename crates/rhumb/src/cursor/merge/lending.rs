@@ -95,7 +95,7 @@ impl MergeCursor<Source> {
     /// # Errors
     /// As [`Cursor::next`].
     pub fn step_beside(&mut self) -> Result<()> {
-        self.advance(1)
+        self.advance_by(1, Source::next_key)
     }
 
     /// Goes on with what was lent, behind an entry that lay beside it and was left; see [`PlainEntries::go_on_behind`].

@@ -51,7 +51,7 @@ impl VisibleCursor {
         self.leave_plain();
         // A key shown beside was left already.
         if !was_beside {
-            self.versions.next()?;
+            self.versions.next_key()?;
         }
         match self.versions.here() {
             None => Ok(false),
@@ -146,7 +146,7 @@ impl VisibleCursor {
                 self.note_seek(0, Direction::Forward)?;
                 self.versions.seek_on(&self.key, 0)?;
             } else {
-                self.versions.next()?;
+                self.versions.next_key()?;
             }
             if !self.is_on_key() {
                 return Ok(());

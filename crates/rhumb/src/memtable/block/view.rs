@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::{Block, Entry, Order, SLOTS, State, slot_of};
+use super::{Block, Entry, OLDER, Order, SLOTS, State, slot_of};
 use crate::memory::Address;
 use crate::sync::atomic::{Ordering, fence};
 
@@ -38,7 +38,13 @@ impl View<'_> {
 
     #[inline]
     pub fn slot(&self, at: usize) -> usize {
-        usize::from(self.order[at % SLOTS])
+        usize::from(self.order[at % SLOTS] & !OLDER)
+    }
+
+    /// Whether an entry is known to have the key of the one before it.
+    #[inline]
+    pub fn is_older(&self, at: usize) -> bool {
+        self.order[at % SLOTS] & OLDER != 0
     }
 
     #[inline]
@@ -56,6 +62,7 @@ impl View<'_> {
         Entry {
             head: self.head(at),
             record: self.record(at),
+            is_older: self.is_older(at),
         }
     }
 

@@ -38,6 +38,7 @@ impl Tree {
         let new = appends.then(|| Entry {
             head: target.head_behind(skip),
             record,
+            is_older: false,
         });
         right.fill(skip, view.block.mark(), view.next, entries.chain(new));
         self.add_child(writer, 1, separator, number)?;
@@ -74,7 +75,7 @@ impl Tree {
             true => entry,
             false => Entry {
                 head: eight(self.record(entry.record).key, skip),
-                record: entry.record,
+                ..entry
             },
         }
     }
@@ -101,9 +102,10 @@ impl Tree {
         let entry = Entry {
             head: target.head_behind(view.block.skip()),
             record: separator,
+            is_older: false,
         };
         let (at, _) = self.place(&view, &target);
-        view.block.insert(&view, at, entry, |slot| {
+        view.block.insert(&view, (at, false), entry, |slot| {
             slot_of(&inner.children, slot).store(child, Ordering::Relaxed);
         });
         Some(())
@@ -124,6 +126,7 @@ impl Tree {
         let entry = Entry {
             head: target.head,
             record: separator,
+            is_older: false,
         };
         let mark = self.block(old.level, old.number)?.mark();
         let entries = std::iter::once(entry);
