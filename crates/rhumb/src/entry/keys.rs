@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use rhumb_index::search::first_eight;
 
-/// The hash of a user key for filters and groups of values.
+/// The hash of a user key for filters, hash indexes and groups of values.
 pub(crate) fn hash_key(key: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(key)
 }

@@ -135,7 +135,8 @@ pub trait Cursor: Send {
     fn seek_before(&mut self, key: &[u8]) -> Result<()>;
     /// Goes to the next entry; becomes invalid after the last.
     fn next(&mut self) -> Result<()>;
-    /// Goes to the next entry, but may pass older versions of the current key, where that is fast.
+    /// Goes to the next entry, but may pass older versions of the current key, where that is fast. It may also come to a
+    /// version of that key.
     #[inline]
     fn next_key(&mut self) -> Result<()> {
         self.next()

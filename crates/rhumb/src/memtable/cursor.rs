@@ -47,8 +47,8 @@ impl Ahead {
     /// Time for memory to answer, in steps.
     const DISTANCE: u32 = 6;
 
-    /// The cursor moved forward by one entry, to `spot`. Until it fetches further ahead it fetches the next one: in a merge
-    /// others give entries before that.
+    /// The cursor moved forward by one entry, to `spot`. Until it fetches further ahead it fetches the next one of another
+    /// key: in a merge others give entries before that.
     fn step(&mut self, memtable: &Memtable, spot: Option<Spot>) {
         self.steps = self.steps.saturating_add(1);
         if self.steps < Self::STEPS {

@@ -236,20 +236,18 @@ impl Store {
     /// asks for the values in logs that have ended or are ending.
     pub(in crate::db) fn rotate_full(&self, write: &mut WriteState, group: &[&Request<'_>]) {
         let most_bytes = self.options.write_buffer_bytes;
-        let keyspaces = || group.iter().flat_map(|request| &request.batch.keyspaces);
-        let (mut any_full, mut with_log) = (false, false);
-        let mut last = None;
-        for keyspace in keyspaces() {
+        let keyspaces = || {
+            let all = group.iter().flat_map(|request| &request.batch.keyspaces);
             // The batches of a group are mostly about one keyspace.
-            if last.replace(keyspace.id) == Some(keyspace.id) {
-                continue;
-            }
+            let mut last = None;
+            all.filter(move |keyspace| last.replace(keyspace.id) != Some(keyspace.id))
+        };
+        let (mut any_full, mut with_log) = (false, false);
+        for keyspace in keyspaces() {
             let view = keyspace.view.load();
             if view.active.is_full(most_bytes) {
                 any_full = true;
                 with_log |= keyspace.leaves_values_in_log();
-            } else {
-                view.active.begin_index(most_bytes);
             }
         }
         let segment = self.log_segment();
@@ -267,6 +265,10 @@ impl Store {
             // Each once: the memtable that takes the place of a full one is empty.
             let full = keyspaces().filter(|keyspace| is_full(keyspace));
             full.for_each(|keyspace| keyspace.view.rotate());
+        }
+        // Behind that, since its memory may fill a memtable.
+        for keyspace in keyspaces() {
+            keyspace.view.load().active.begin_index(most_bytes);
         }
         if any_full || log_rotated {
             self.update_pressure();
