@@ -11,7 +11,7 @@ use crate::db::handle::Handle;
 use crate::db::opening::open::open_without_threads;
 use crate::db::store::Store;
 use crate::db::write::pressure::Pressure;
-use crate::db::{Db, Keyspace};
+use crate::db::{Db, Keyspace, WriteBatch};
 use crate::error::Error;
 use crate::options::Options;
 use crate::sync::lock;
@@ -407,4 +407,32 @@ fn no_memtable_waits_for_a_flush_before_its_log_ends() {
         let flushed = db.stats().unwrap().writes.flushed_bytes;
         assert!(flushed < 5_000, "{flushed} bytes were flushed");
     }
+}
+
+/// Which memtables are full, and so whether the log ends with them, was decided before. So it waits for the next write.
+#[test]
+fn a_hash_index_that_fills_its_write_buffer_does_not_have_it_rotated() {
+    // All but one of the keys with which an index begins.
+    let put_keys = |db: &Db| {
+        let keyspace = db.create_keyspace("indexed").unwrap();
+        keyspace.put("0", [7; 100_000]).unwrap();
+        (1..15).for_each(|n| keyspace.put(n.to_string(), "").unwrap());
+        let bytes = keyspace.state().view.load().active.bytes() as u64;
+        (keyspace, bytes)
+    };
+    let (_, bytes) = put_keys(&without_threads(Options::in_memory()));
+    let mut options = Options::in_memory();
+    options.write_buffer_bytes = bytes + 1;
+    let db = without_threads(options);
+    let (indexed, _) = put_keys(&db);
+    let full = db.create_keyspace("full").unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put(&indexed, "15", "").unwrap();
+    batch.put(&full, "key", vec![7; bytes as usize]).unwrap();
+    db.write(batch).unwrap();
+    let waits = |keyspace: &Keyspace| keyspace.state().view.load().has_sealed(u64::MAX);
+    let is_full = || indexed.state().view.load().active.is_full(bytes + 1);
+    assert!(waits(&full) && !waits(&indexed) && is_full());
+    indexed.put("16", "").unwrap();
+    assert!(waits(&indexed) && !is_full());
 }
