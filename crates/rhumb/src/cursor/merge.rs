@@ -208,24 +208,30 @@ impl<C: Cursor> MergeCursor<C> {
         if direction != self.direction {
             return self.turn(first.number, direction);
         }
-        if self.order.len() == 1 {
-            return self.step_alone(first.number, direction);
-        }
         while self.is_repeated() {
             self.advance(1)?;
         }
-        self.advance(0)
+        self.move_first(|child| step(child, direction))
     }
 
-    /// Moves one entry with the only child that is left. Its abbreviation is not
+    /// Moves the first child on by `go`.
+    #[inline]
+    fn move_first(&mut self, go: impl FnOnce(&mut C) -> Result<()>) -> Result<()> {
+        match *self.order {
+            [only] => self.move_only(only.number, go),
+            _ => self.advance_by(0, go),
+        }
+    }
+
+    /// Moves the only child that is left on by `go`. Its abbreviation is not
     /// noted: there is nothing to compare it with, and other children return only when all are
     /// positioned anew.
     #[inline]
-    fn step_alone(&mut self, number: usize, direction: Direction) -> Result<()> {
+    fn move_only(&mut self, number: usize, go: impl FnOnce(&mut C) -> Result<()>) -> Result<()> {
         let Some(child) = self.children.get_mut(number) else {
             return Ok(());
         };
-        let stepped = step(child, direction);
+        let stepped = go(child);
         if stepped.is_err() || child.here().is_none() {
             self.order.clear();
         }
@@ -363,7 +369,7 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
     fn next_key(&mut self) -> Result<()> {
         match self.direction {
             // Where other children have the same entry, that is a version of the key too.
-            Direction::Forward => self.advance_by(0, C::next_key),
+            Direction::Forward => self.move_first(C::next_key),
             Direction::Backward => self.next(),
         }
     }

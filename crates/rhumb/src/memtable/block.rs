@@ -175,14 +175,14 @@ impl Block {
     pub fn record(&self, state: State, at: usize) -> Address {
         #[cfg(test)]
         count_visit();
-        let slot = self.place(state, at) & !OLDER;
+        let slot = self.order_byte(state, at) & !OLDER;
         Address(slot_of(&self.records, slot.into()).load(Ordering::Relaxed))
     }
 
     /// Whether there is an entry that is known to have the key of the one before it. True if the block is still in this state.
     #[inline]
     pub fn is_older(&self, state: State, at: usize) -> bool {
-        at < state.len() && self.place(state, at) & OLDER != 0
+        at < state.len() && self.order_byte(state, at) & OLDER != 0
     }
 
     /// The first entry from a place on that is not known to be [older](Block::is_older).
@@ -192,7 +192,7 @@ impl Block {
     }
 
     #[inline]
-    fn place(&self, state: State, at: usize) -> u8 {
+    fn order_byte(&self, state: State, at: usize) -> u8 {
         let word = &self.orders[state.side()][at / 8 % WORDS];
         (word.load(Ordering::Relaxed) >> (8 * (at % 8))) as u8
     }

@@ -52,7 +52,7 @@ impl Ahead {
     fn step(&mut self, memtable: &Memtable, spot: Option<Spot>) {
         self.steps = self.steps.saturating_add(1);
         if self.steps < Self::STEPS {
-            return memtable.fetch_after(spot);
+            return memtable.fetch_behind_versions(spot);
         }
         self.distance = self.distance.saturating_sub(1);
         if self.distance == 0 {
@@ -74,7 +74,7 @@ impl Memtable {
     /// Has the record behind an entry and the older versions of its key brought to the cache.
     // A call, since this is for seeks and first steps: `Tree::fetch_after` is inlined where walks are long.
     #[inline(never)]
-    fn fetch_after(&self, spot: Option<Spot>) {
+    fn fetch_behind_versions(&self, spot: Option<Spot>) {
         if let Some(spot) = spot {
             self.tree.fetch_behind_versions(spot);
         }
@@ -167,7 +167,7 @@ impl Cursor for MemtableCursor {
         let tree = &self.memtable.tree;
         let target = tree.target(key, sequence);
         let spot = target.and_then(|target| tree.find(&target));
-        self.memtable.fetch_after(spot);
+        self.memtable.fetch_behind_versions(spot);
         self.go_to(spot);
         Ok(())
     }
@@ -193,7 +193,7 @@ impl Cursor for MemtableCursor {
         match self.spot.and_then(|spot| tree.behind_versions(spot)) {
             None => self.next(),
             Some(behind) => {
-                self.memtable.fetch_after(behind);
+                self.memtable.fetch_behind_versions(behind);
                 self.go_to(behind);
                 Ok(())
             }

@@ -9,8 +9,6 @@
 //! place of an older one. So a reader sees the newest version of those that were added before it synchronised with the
 //! writer, as by the sequence of a write, or one that is newer.
 
-use std::fmt;
-
 use rhumb_index::search::prefetch;
 
 use crate::memory::Address;
@@ -103,10 +101,10 @@ impl Bucket {
 
     /// Fills the first free slot, if there is one. `tags` are those of the bucket.
     fn push(&self, tags: u128, tag: u8, address: Address) -> bool {
-        let used = (u128::BITS - tags.leading_zeros()).div_ceil(8) as usize;
-        if used == SLOTS {
+        if is_full(tags) {
             return false;
         }
+        let used = (u128::BITS - tags.leading_zeros()).div_ceil(8) as usize;
         self.set_address(used, address);
         let word = &self.tags[used / 8 % 2];
         let tags = word.load(Ordering::Relaxed) | u64::from(tag) << (used % 8 * 8);
@@ -191,12 +189,6 @@ impl HashIndex {
     /// The memory taken, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.buckets)
-    }
-}
-
-impl fmt::Debug for HashIndex {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HashIndex of {} bytes", self.bytes())
     }
 }
 

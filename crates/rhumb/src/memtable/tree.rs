@@ -33,7 +33,7 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::{Mutex, OwnLines};
 
 /// Of most records, all that is not fetched anyway while the rest is read.
-pub(super) const RECORD_BYTES: usize = 128;
+const RECORD_BYTES: usize = 128;
 
 /// So many records are fetched at once where a search may compare with any of them, one after the other.
 const FEW_RECORDS: usize = 8;
@@ -174,10 +174,16 @@ impl Tree {
         Record::read(&self.arena, address)
     }
 
+    /// Brings most of an entry to the cache.
+    #[inline(always)]
+    pub fn fetch(&self, address: Address) {
+        prefetch(self.arena.record_onwards(address), 0..RECORD_BYTES);
+    }
+
     /// The entry at an address, if it is of this key. Its value may be wanted with it.
     #[inline]
     pub fn record_of(&self, address: Address, key: &[u8]) -> Option<Record<'_>> {
-        prefetch(self.arena.record_onwards(address), 0..RECORD_BYTES);
+        self.fetch(address);
         let record = self.record(address);
         (record.key == key).then_some(record)
     }
@@ -232,7 +238,7 @@ impl Tree {
         let skip = view.block.skip();
         let compare = |at| target.compare(&self.record(view.record(at)), skip);
         // Its value may be wanted with its key.
-        prefetch(self.arena.record_onwards(view.record(at)), 0..RECORD_BYTES);
+        self.fetch(view.record(at));
         let behind = at + 1;
         let fetch = || self.fetch_equals(view, head, behind);
         // Else the key is mostly that of the first entry.

@@ -1,10 +1,8 @@
 //! Going from entry to entry, while the writer inserts others.
 
-use rhumb_index::search::prefetch;
-
 use super::block::{Block, SLOTS};
 use super::record::Record;
-use super::tree::{FIRST, Leaf, NONE, RECORD_BYTES, Spot, Tree};
+use super::tree::{FIRST, Leaf, NONE, Spot, Tree};
 use crate::sync::atomic::Ordering;
 
 /// The writer has changed a block meanwhile.
@@ -147,7 +145,7 @@ impl Tree {
         {
             next.prefetch();
         }
-        prefetch(self.arena.record_onwards(after.record), 0..RECORD_BYTES);
+        self.fetch(after.record);
         Some(after)
     }
 
@@ -162,8 +160,7 @@ impl Tree {
             return;
         }
         if let Some(at) = leaf.newest_from(spot.state, spot.at + 2) {
-            let record = leaf.record(spot.state, at);
-            prefetch(self.arena.record_onwards(record), 0..RECORD_BYTES);
+            self.fetch(leaf.record(spot.state, at));
         } else if let Some(next) = self.leaves.get(leaf.next(spot.state)) {
             next.prefetch();
         }

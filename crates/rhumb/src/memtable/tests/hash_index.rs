@@ -84,9 +84,8 @@ fn readers_miss_no_version_while_an_index_begins() {
             });
         }
         for n in 0..ENTRIES {
-            let entry = (&key(n), n + 1);
             memtable
-                .insert(entry.0, entry.1, EntryKind::Put, b"")
+                .insert(&key(n), n + 1, EntryKind::Put, b"")
                 .unwrap();
             if n == KEYS / 3 {
                 memtable.begin_index(1 << 20);
