@@ -306,8 +306,9 @@ impl Shape {
         Some(FRAME_BYTES + plain + wide + sequences)
     }
 
-    /// A bound on the size of the raw form with one more entry that is known at once: as if no keys shared anything. Where
-    /// all keys, and all values, have one length it is exact but for that.
+    /// A bound on the size of the raw form with one more entry that is known at once: as if keys shared nothing but what the
+    /// measured ones share with the first of their groups. Where all keys, and all values, have one length and nothing was
+    /// measured it is exact but for what keys share.
     #[inline]
     pub fn most_bytes_with(&self, entry: &NewEntry<'_>) -> usize {
         let count = self.count + 1;
@@ -319,10 +320,18 @@ impl Shape {
         };
         let offsets = count.div_ceil(GROUP_ENTRIES) * 4;
         let column = |largest: usize| count * length_width(largest).0 + offsets;
+        let key_bytes = self.key_bytes + key;
+        let key_lengths = column(self.key_max.max(key));
         // Keys of one length share only where that takes less, lengths included.
-        let keys = match self.key_min == key && self.key_max == key {
-            true => 0,
-            false => column(self.key_max.max(key)),
+        let whole_keys = match self.key_min == key && self.key_max == key {
+            true => key_bytes,
+            false => key_bytes + key_lengths,
+        };
+        // With the lengths of what is shared and of what is not. Keys that do not share may take 1/32 more.
+        let shared_keys = key_bytes - self.shared_bytes + 2 * key_lengths;
+        let keys = match self.even {
+            None => whole_keys.min(shared_keys + shared_keys / 32),
+            Some(_) => whole_keys,
         };
         let others = count - self.puts - usize::from(is_put);
         let longest = self.put_max.max(value);
@@ -335,9 +344,9 @@ impl Shape {
         };
         let range = self.sequence_max.max(entry.sequence) - self.sequence_min.min(entry.sequence);
         let sequences = (count * width_of(range) as usize).div_ceil(8);
-        let plain = self.key_bytes + self.put_bytes + key + value + kinds + keys + values;
+        let plain = keys + self.put_bytes + value + kinds + values;
         // Offsets are wider in large blocks than where it was decided whether keys share.
-        let wide = match plain > usize::from(u16::MAX) {
+        let wide = match key_bytes + plain > usize::from(u16::MAX) {
             true => offsets,
             false => 0,
         };
