@@ -281,7 +281,7 @@ impl<'a> Builder<'a> {
             return;
         }
         self.since_estimate = 0;
-        if let Some(open) = &self.open {
+        if let Some(open) = &mut self.open {
             self.estimated_bytes = open.estimated_bytes();
         }
         if self.estimated_bytes >= self.paced + PACE {

@@ -3,8 +3,6 @@
 mod encoding;
 mod parting;
 
-use std::ops::Range;
-
 use rhumb_index::search::common_prefix;
 
 pub(in crate::table) use self::encoding::encode_empty;
@@ -16,10 +14,6 @@ use crate::entry::{EntryKind, Pointer, Sequence, append};
 
 /// The most buffer memory that is kept for the next block.
 const SPARE_BYTES: usize = 1 << 20;
-/// Entries are measured when their keys take this many bytes, so that what keys share is known for
-/// all but the last of them.
-const MEASURED_KEY_BYTES: usize = 4 << 10;
-
 /// An entry to add to a block.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct NewEntry<'a> {
@@ -84,6 +78,15 @@ fn with_distance(hint: Option<(i64, i64)>, entry: usize, slot: u64) -> Option<(i
     Some((low.min(behind), high.max(behind)))
 }
 
+/// Counts one more entry of a block with pointers into these files; what its key shares has to follow.
+#[inline]
+fn count(shape: &mut Shape, files: &[u64], entry: &NewEntry<'_>) {
+    shape.add(entry);
+    if let Some(pointer) = entry.pointer() {
+        shape.add_pointer(pointer, files.binary_search(&pointer.file).is_err());
+    }
+}
+
 fn part(bytes: &[u8], start: Option<usize>, end: Option<usize>) -> &[u8] {
     let part = end.and_then(|end| bytes.get(start.unwrap_or(0)..end));
     part.unwrap_or_default()
@@ -112,11 +115,6 @@ impl BlockBuilder {
         let groups = self.shape.ranked_groups();
         self.pointer_columns()
             .map_or(0, |columns| columns.bytes(groups))
-    }
-
-    /// About the size of the raw form, in bytes, known at once.
-    pub fn about_bytes(&self) -> usize {
-        self.shape.about_bytes()
     }
 
     /// The row before row `i`.
@@ -222,52 +220,48 @@ impl BlockBuilder {
 
     /// The shape, after all entries were measured.
     fn measured(&mut self) -> &Shape {
-        let first = self.shape.measured;
-        if first == self.count() {
-            return &self.shape;
+        if self.shape.sharing.entries < self.count() {
+            self.measure();
         }
-        // Keys ascend, so none shares less with the first one than the last one does.
-        let common = common_prefix(self.first_key(), self.last_key());
-        self.shape.common = common;
-        let head = first - first % GROUP_ENTRIES;
-        let start = |before: Option<&Row>| before.map_or(0, |row| row.key_end);
-        let (mut shape, mut at) = (self.shape, start(self.before(first)));
-        let mut head = start(self.before(head))..self.rows.get(head).map_or(0, |row| row.key_end);
-        for (i, row) in self.rows.iter_mut().enumerate().skip(first) {
-            let own = at..row.key_end;
-            at = row.key_end;
-            match i % GROUP_ENTRIES {
-                0 => head = own.clone(),
-                _ => {
-                    let key = |range: &Range<usize>| self.keys.get(range.clone());
-                    let (head, own) = (key(&head), key(&own));
-                    row.with_head =
-                        common_prefix(head.unwrap_or_default(), own.unwrap_or_default());
-                }
-            }
-            shape.share(own.len(), row.with_head);
-        }
-        self.shape = shape;
         &self.shape
     }
 
-    /// The size of the raw form with one more entry: exact but for pointers, which may take less.
-    fn raw_bytes_with(&mut self, entry: &NewEntry<'_>) -> usize {
-        let mut with = *self.measured();
-        let count = self.count();
-        with.add(entry);
-        with.common = common_prefix(self.first_key(), entry.key);
-        let head = count - count % GROUP_ENTRIES;
-        let with_head = match count - head {
-            0 => 0,
-            _ => common_prefix(self.key(head), entry.key),
-        };
-        with.share(entry.key.len(), with_head);
-        if let Some(pointer) = entry.pointer() {
-            let new_file = self.files.binary_search(&pointer.file).is_err();
-            with.add_pointer(pointer, new_file);
+    /// Measures the entries that were not.
+    fn measure(&mut self) {
+        // Keys ascend, so none shares less with the first one than the last one does.
+        let common = common_prefix(self.first_key(), self.last_key());
+        let mut sharing = self.shape.sharing;
+        let first = sharing.entries;
+        let mut at = self.before(first).map_or(0, |row| row.key_end);
+        let head = first - first % GROUP_ENTRIES;
+        let start = self.before(head).map(|row| row.key_end);
+        let end = self.rows.get(head).map(|row| row.key_end);
+        let behind = |key| <[u8]>::get(key, common..).unwrap_or_default();
+        let mut head = behind(part(&self.keys, start, end));
+        for (i, row) in self.rows.iter_mut().enumerate().skip(first) {
+            let key = part(&self.keys, Some(at), Some(row.key_end));
+            at = row.key_end;
+            match i % GROUP_ENTRIES {
+                0 => head = behind(key),
+                _ => row.with_head = common + common_prefix(head, behind(key)),
+            }
+            sharing.add(key.len(), row.with_head);
         }
-        with.raw_bytes() + with.pointers.most_bytes(with.ranked_groups())
+        (self.shape.common, self.shape.sharing) = (common, sharing);
+    }
+
+    /// The shape with one more entry, and what the key shares with the first one of its group.
+    fn shape_with(&mut self, entry: &NewEntry<'_>) -> (Shape, usize) {
+        let mut with = *self.measured();
+        count(&mut with, &self.files, entry);
+        with.common = common_prefix(self.first_key(), entry.key);
+        let in_group = self.count() % GROUP_ENTRIES;
+        let with_head = match in_group {
+            0 => 0,
+            _ => common_prefix(self.key(self.count() - in_group), entry.key),
+        };
+        with.sharing.add(entry.key.len(), with_head);
+        (with, with_head)
     }
 
     /// Whether the raw form with one more entry takes at most `limit` bytes.
@@ -278,7 +272,7 @@ impl BlockBuilder {
         if most <= limit {
             return true;
         }
-        let bytes = self.raw_bytes_with(entry);
+        let bytes = self.shape_with(entry).0.most_bytes();
         debug_assert!(bytes <= most, "{bytes} {most}");
         bytes <= limit
     }
@@ -294,7 +288,18 @@ impl BlockBuilder {
     }
 
     fn add(&mut self, entry: &NewEntry<'_>) {
-        self.shape.add(entry);
+        count(&mut self.shape, &self.files, entry);
+        self.push_row(entry, 0);
+    }
+
+    /// Adds an entry that was measured: with it the shape is as given, and its key shares so many bytes with the first one of its
+    /// group.
+    fn add_measured(&mut self, entry: &NewEntry<'_>, (with, with_head): (Shape, usize)) {
+        self.shape = with;
+        self.push_row(entry, with_head);
+    }
+
+    fn push_row(&mut self, entry: &NewEntry<'_>, with_head: usize) {
         self.repeats |= !entry.new_key;
         append(&mut self.keys, entry.key);
         match entry.pointer() {
@@ -304,11 +309,10 @@ impl BlockBuilder {
         self.rows.push(Row {
             key_end: self.keys.len(),
             value_end: self.values.len(),
-            with_head: 0,
+            with_head,
             sequence: entry.sequence,
             kind: entry.kind,
         });
-        self.measure_many();
     }
 
     /// Adds puts, if it is known at once that the raw form takes at most `limit` bytes then, and that there are at most
@@ -332,24 +336,13 @@ impl BlockBuilder {
             sequence: *sequence,
             kind: EntryKind::Put,
         }));
-        self.measure_many();
         true
     }
 
-    /// Measures the entries that were not, once they are many.
-    #[inline]
-    fn measure_many(&mut self) {
-        if self.shape.unmeasured_bytes() >= MEASURED_KEY_BYTES && !self.shape.has_fixed_keys() {
-            self.measured();
-        }
-    }
-
     fn push_pointer(&mut self, pointer: Pointer) {
-        let place = self.files.binary_search(&pointer.file);
-        if let Err(place) = place {
+        if let Err(place) = self.files.binary_search(&pointer.file) {
             self.files.insert(place, pointer.file);
         }
-        self.shape.add_pointer(pointer, place.is_err());
         self.pointers.push(pointer);
     }
 

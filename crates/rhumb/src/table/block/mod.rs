@@ -18,6 +18,7 @@ mod put_row;
 mod row_keys;
 mod search;
 mod shape;
+mod sharing;
 mod strides;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! The quantities that determine a block's size.
 
 use super::pointers::PointerShape;
+use super::sharing::Sharing;
 use super::{EvenPuts, FRAME_BYTES, GROUP_ENTRIES, NewEntry};
 use crate::entry::{EntryKind, Pointer, Sequence};
 use crate::table::form::bits::{packed_bytes, width_of};
@@ -24,23 +25,13 @@ pub(super) struct Shape {
     /// after it whatever else they share, so that all blocks of a table take the same number of
     /// bytes an entry.
     pub even: Option<usize>,
-    /// How many entries were passed to [`Shape::share`], and the bytes of their keys.
-    pub measured: usize,
-    measured_bytes: usize,
+    /// What the keys of the first entries share, as far as they were measured.
+    pub sharing: Sharing,
     /// How many bytes these keys share.
     pub common: usize,
     key_bytes: usize,
     key_min: usize,
     key_max: usize,
-    /// How many bytes the entries that do not start a group share with the one that does: the sum,
-    /// then the largest.
-    shared_bytes: usize,
-    shared_max: usize,
-    /// The largest number of bytes that such an entry does not share with it.
-    unshared_max: usize,
-    /// The number of entries that start a group, and the longest of their keys.
-    heads: usize,
-    head_max: usize,
     puts: usize,
     put_bytes: usize,
     put_min: usize,
@@ -70,7 +61,7 @@ impl Shape {
         }
     }
 
-    /// Counts an entry, but not what its key shares: [`Shape::share`] has to follow.
+    /// Counts an entry, but not what its key shares: [`Sharing::add`] has to follow.
     #[inline]
     pub fn add(&mut self, entry: &NewEntry<'_>) {
         let size = (entry.key.len(), entry.value.len());
@@ -120,22 +111,6 @@ impl Shape {
         self.pointers.add(pointer, new_file);
     }
 
-    /// Notes what the next key, of so many bytes, shares with the first key of its group; 0 for the first
-    /// itself.
-    #[inline]
-    pub fn share(&mut self, key: usize, with_head: usize) {
-        if self.measured.is_multiple_of(GROUP_ENTRIES) {
-            self.heads += 1;
-            self.head_max = self.head_max.max(key);
-        } else {
-            self.shared_bytes += with_head;
-            self.shared_max = self.shared_max.max(with_head);
-            self.unshared_max = self.unshared_max.max(key - with_head);
-        }
-        self.measured += 1;
-        self.measured_bytes += key;
-    }
-
     /// The length of the block prefix.
     pub fn prefix(&self) -> usize {
         let most = self.even.unwrap_or(super::MAX_PREFIX_BYTES);
@@ -180,18 +155,18 @@ impl Shape {
 
     /// Key bytes in the form with sharing.
     fn shared_key_bytes(&self) -> usize {
-        self.key_bytes - self.heads * self.prefix() - self.shared_bytes
+        self.key_bytes - self.sharing.heads() * self.prefix() - self.sharing.shared_bytes
     }
 
     /// The largest shared length behind the block prefix.
     pub fn shared_largest(&self) -> usize {
-        self.shared_max.saturating_sub(self.prefix())
+        self.sharing.shared_max.saturating_sub(self.prefix())
     }
 
     /// The largest suffix length.
     pub fn suffix_largest(&self, form: KeyForm) -> usize {
         match form {
-            KeyForm::Shared => self.unshared_max.max(self.head_max - self.prefix()),
+            KeyForm::Shared => self.sharing.suffix_max(self.prefix()),
             _ => self.key_max - self.prefix(),
         }
     }
@@ -207,7 +182,7 @@ impl Shape {
         if self.has_fixed_keys() {
             return KeyForm::Fixed(self.key_max - self.prefix());
         }
-        let suffix_max = self.unshared_max.max(self.head_max - self.prefix());
+        let suffix_max = self.sharing.suffix_max(self.prefix());
         let lengths = length_width(self.shared_largest()).0 + length_width(suffix_max).0;
         let offsets = self.groups() * self.offset_bytes(self.whole_key_bytes());
         let shared = self.shared_key_bytes() + self.count * lengths + offsets;
@@ -272,18 +247,6 @@ impl Shape {
         width_of(self.sequence_max - self.sequence_min)
     }
 
-    /// The bytes of the keys that were not measured.
-    pub fn unmeasured_bytes(&self) -> usize {
-        self.key_bytes - self.measured_bytes
-    }
-
-    /// About the size of the raw form, known at once: measured keys share what they do with the first ones of
-    /// their groups, and lengths, offsets and sequences are left out.
-    pub fn about_bytes(&self) -> usize {
-        let pointers = self.pointers.most_bytes(self.ranked_groups());
-        FRAME_BYTES + self.prefix() + self.shared_key_bytes() + self.put_bytes + pointers
-    }
-
     /// The least size that the raw form might have in its most compact layout, whatever keys share.
     pub fn least_possible_bytes(&self) -> usize {
         self.raw_bytes() - self.stored_key_bytes(self.key_form())
@@ -328,7 +291,7 @@ impl Shape {
             false => key_bytes + key_lengths,
         };
         // With the lengths of what is shared and of what is not. Keys that do not share may take 1/32 more.
-        let shared_keys = key_bytes - self.shared_bytes + 2 * key_lengths;
+        let shared_keys = key_bytes - self.sharing.shared_bytes + 2 * key_lengths;
         let keys = match self.even {
             None => whole_keys.min(shared_keys + shared_keys / 32),
             Some(_) => whole_keys,
@@ -355,6 +318,11 @@ impl Shape {
             false => 0,
         };
         FRAME_BYTES + plain + wide + sequences + pointers
+    }
+
+    /// The size of the raw form: exact but for pointers, which may take less.
+    pub fn most_bytes(&self) -> usize {
+        self.raw_bytes() + self.pointers.most_bytes(self.ranked_groups())
     }
 
     /// The exact size of the raw form without its pointers.

@@ -145,11 +145,11 @@ impl BlockWriter {
         self.offset
     }
 
-    /// About the length of the file in bytes, including the open block.
-    pub fn estimated_bytes(&self) -> u64 {
+    /// The length of the file in bytes so far, including the raw form of the open block.
+    pub fn estimated_bytes(&mut self) -> u64 {
         let open = match self.unit {
             Some(shape) => shape.unit_bytes(self.block.count() as u32),
-            None => self.block.about_bytes() as u64,
+            None => self.block.raw_bytes() as u64,
         };
         self.offset + open
     }

@@ -411,7 +411,7 @@ impl TableWriter {
     }
 
     /// About the length that the file would have if it were finished now, in bytes.
-    pub fn estimated_bytes(&self) -> u64 {
+    pub fn estimated_bytes(&mut self) -> u64 {
         let bits_per_key = u64::from(self.settings.spec.filter_bits_per_key);
         let (waiting, keys) = match &self.cutter {
             Cutter::Model(placer) => (placer.waiting_bytes() as u64, placer.waiting_keys()),

@@ -32,14 +32,15 @@ impl BlockBuilder {
             self.add(entry);
             return true;
         }
-        let bytes = self.raw_bytes_with(entry);
+        let with = self.shape_with(entry);
+        let bytes = with.0.most_bytes();
         let fits = bytes <= limit;
         if self.is_late || !fits {
             self.note_parting(entry);
         }
         if fits {
             self.is_late = bytes > late;
-            self.add(entry);
+            self.add_measured(entry, with);
         }
         fits
     }
@@ -250,7 +251,7 @@ mod tests {
                 let entry = entry.entry();
                 if block.count() > 0 {
                     let most = block.shape.most_bytes_with(&entry);
-                    let bytes = block.raw_bytes_with(&entry);
+                    let bytes = block.shape_with(&entry).0.most_bytes();
                     assert!(bytes <= most, "{bytes} {most} {:?}", block.shape);
                     let unshared = block.shape.common * block.count();
                     exact += usize::from(most <= bytes + unshared);
