@@ -149,7 +149,21 @@ impl BlockBuilder {
 
     /// The user keys, each once.
     pub fn distinct_keys(&self) -> impl Iterator<Item = &[u8]> {
-        self.first_entries().map(|i| self.key(i))
+        let mut start = 0;
+        let keys = self.rows.iter().enumerate().map(move |(i, row)| {
+            let key = part(&self.keys, Some(start), Some(row.key_end));
+            start = row.key_end;
+            (i, key)
+        });
+        keys.filter(|(i, _)| !self.repeats(*i)).map(|(_, key)| key)
+    }
+
+    /// The number of user keys.
+    pub fn distinct(&self) -> usize {
+        match self.repeats {
+            true => self.first_entries().count(),
+            false => self.count(),
+        }
     }
 
     /// The first entry of each user key.
@@ -158,9 +172,9 @@ impl BlockBuilder {
     }
 
     /// Whether the entry is of the same key as the one before it.
+    #[inline]
     fn repeats(&self, i: usize) -> bool {
-        let before = i.checked_sub(1).filter(|_| self.repeats);
-        before.is_some_and(|before| self.key(before) == self.key(i))
+        self.repeats && i > 0 && self.key(i - 1) == self.key(i)
     }
 
     /// Sets whether all blocks of a table should take the same number of bytes an entry, if the

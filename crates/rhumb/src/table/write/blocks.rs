@@ -267,23 +267,28 @@ impl BlockWriter {
     /// Counts and hashes the user keys that start in the open block, and maps those that the index
     /// does not have yet to numbers, as far as these are not known. Returns how many keys of the block come before the latter.
     fn count_keys(&mut self, continues: bool, known: &[u64]) -> usize {
-        let mut before = usize::from(continues);
-        let mut known = known.iter();
-        self.numbers.clear();
-        for key in self.block.distinct_keys().skip(before) {
-            let known = known.next().copied();
-            if self.ranks < self.trained {
-                before += 1;
-            } else {
-                self.numbers.push(known.unwrap_or_else(|| self.number(key)));
-                self.trained += 1;
-            }
-            self.ranks += 1;
-            if let Some(hashes) = &mut self.hashes {
-                hashes.push(hash_key(key));
-            }
+        let (block, skip) = (&self.block, usize::from(continues));
+        let keys = block.distinct() - skip;
+        let (trained, hashes) = (self.trained.saturating_sub(self.ranks), &mut self.hashes);
+        let trained = trained.min(keys as u64) as usize;
+        self.ranks += keys as u64;
+        if let Some(hashes) = hashes {
+            hashes.reserve(keys);
+            let keys = block.distinct_keys().skip(skip);
+            keys.for_each(|key| hashes.push(hash_key(key)));
         }
-        before
+        let mut numbers = mem::take(&mut self.numbers);
+        numbers.clear();
+        if self.index.needs_number() {
+            numbers.extend(known.iter().take(keys).skip(trained));
+            let new = block.distinct_keys().skip(skip + trained + numbers.len());
+            new.for_each(|key| numbers.push(self.map.number(key)));
+        } else {
+            numbers.resize(keys - trained, 0);
+        }
+        self.numbers = numbers;
+        self.trained += self.numbers.len() as u64;
+        skip + trained
     }
 
     /// Passes to the wanted index the `cuts` before the open block, and its numbered keys: all but
