@@ -97,6 +97,26 @@ fn choose(tuner: &Chooser, context: &Context<'_>, settings: &mut TableSettings) 
     (settings.index, settings.spec.partition) = (layout.index, layout.partition);
 }
 
+/// Begins a table, whose number is noted in `begun`.
+#[inline(never)]
+fn begin(
+    context: &Context<'_>,
+    settings: &mut TableSettings,
+    begun: &mut Vec<u64>,
+) -> Result<TableWriter> {
+    let Context { files, tuner, .. } = context;
+    if let Some(tuner) = tuner {
+        choose(tuner, context, settings);
+    }
+    let number = files.new_number();
+    begun.push(number);
+    let new = TableWriter::create(&files.fs, &files.dir, number, settings)?;
+    Ok(match context.keeps_blocks {
+        true => new.keeping_blocks(&files.cache),
+        false => new,
+    })
+}
+
 /// Writes tables that follow each other in key order. All versions of a user key are in one table.
 ///
 /// The range deletes are divided among the tables: each takes the part from its first key up to the
@@ -124,6 +144,8 @@ struct Builder<'a> {
     /// File numbers of all tables that were begun.
     begun: Vec<u64>,
     values: Values<'a>,
+    /// Whether all values of puts stay beside their keys, and are not counted.
+    stays: bool,
     /// Puts that are written together, and whether any may be: nothing but their size may decide what is done with them.
     batch: Batch,
     batches: bool,
@@ -144,7 +166,7 @@ impl<'a> Builder<'a> {
         ends: Ends<'a>,
     ) -> Self {
         let hides_all = context.tier.is_some_and(TierSpec::is_inline);
-        let stay = context.table.separate_values.is_none() && !hides_all;
+        let stays = context.table.separate_values.is_none() && !hides_all;
         Builder {
             context,
             settings: context.table_settings(map),
@@ -160,8 +182,9 @@ impl<'a> Builder<'a> {
             made: Vec::new(),
             begun: Vec::new(),
             values: Values::new(context),
+            stays,
             batch: Batch::default(),
-            batches: stay && ends.cuts.is_empty(),
+            batches: stays && ends.cuts.is_empty(),
             waiting: Waiting::default(),
             older: Below::runs(context.older.to_vec()),
             hides: 0.0,
@@ -189,6 +212,9 @@ impl<'a> Builder<'a> {
                 self.add_batch()?;
             }
             self.batch.begin_behind(entry);
+        }
+        if self.stays && entry.kind == EntryKind::Put && self.waiting.is_empty() {
+            return self.add_put(entry);
         }
         let to_move = self.values.to_move(entry);
         if to_move.is_none() && self.waiting.is_empty() {
@@ -235,6 +261,17 @@ impl<'a> Builder<'a> {
         }
         waiting.clear();
         self.waiting = waiting;
+        Ok(())
+    }
+
+    /// Adds a put whose value stays beside its key.
+    fn add_put(&mut self, put: &Survivor<'_>) -> Result<()> {
+        if put.new_key {
+            self.end_before(put.key)?;
+        }
+        let writer = self.writer()?;
+        writer.add(put.key, put.sequence, EntryKind::Put, put.value)?;
+        self.count_bytes((put.key.len() + put.value.len()) as u64);
         Ok(())
     }
 
@@ -290,8 +327,11 @@ impl<'a> Builder<'a> {
     }
 
     /// Ends the open table before an entry of a new key, if it is full, or is to be cut before that key.
+    #[inline]
     fn end_before(&mut self, key: &[u8]) -> Result<()> {
-        self.pass_cuts(|cut| cut <= key)?;
+        if !self.ends.cuts.is_empty() {
+            self.pass_cuts(|cut| cut <= key)?;
+        }
         // Most tables point to no values, and a division takes as long as much of what is done for an entry.
         let apart = match self.values_apart {
             0 => 0,
@@ -374,23 +414,12 @@ impl<'a> Builder<'a> {
         self.values.abandon();
     }
 
+    #[inline]
     fn writer(&mut self) -> Result<&mut TableWriter> {
         // It is large, so it must not move for every entry.
         match &mut self.open {
             Some(open) => Ok(open),
-            none => {
-                let Context { files, tuner, .. } = self.context;
-                if let Some(tuner) = tuner {
-                    choose(tuner, self.context, &mut self.settings);
-                }
-                let number = files.new_number();
-                self.begun.push(number);
-                let new = TableWriter::create(&files.fs, &files.dir, number, &self.settings)?;
-                Ok(none.insert(match self.context.keeps_blocks {
-                    true => new.keeping_blocks(&files.cache),
-                    false => new,
-                }))
-            }
+            none => Ok(none.insert(begin(self.context, &mut self.settings, &mut self.begun)?)),
         }
     }
 

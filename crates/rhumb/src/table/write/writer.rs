@@ -63,13 +63,26 @@ pub(crate) struct WrittenTable {
 }
 
 /// Counts over the entries so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Counts {
     entries: u64,
     deletes: u64,
     key_bytes: u64,
     value_bytes: u64,
-    sequences: Option<(Sequence, Sequence)>,
+    /// The smallest and the largest sequence, if there are entries.
+    sequences: (Sequence, Sequence),
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Counts {
+            entries: 0,
+            deletes: 0,
+            key_bytes: 0,
+            value_bytes: 0,
+            sequences: (Sequence::MAX, 0),
+        }
+    }
 }
 
 impl Counts {
@@ -79,11 +92,12 @@ impl Counts {
         self.deletes += other.deletes;
         self.key_bytes += other.key_bytes;
         self.value_bytes += other.value_bytes;
-        let both = self.sequences.zip(other.sequences);
-        let both = both.map(|((low, high), (other_low, other_high))| {
-            (low.min(other_low), high.max(other_high))
-        });
-        self.sequences = both.or(self.sequences).or(other.sequences);
+        let ((low, high), (other_low, other_high)) = (self.sequences, other.sequences);
+        self.sequences = (low.min(other_low), high.max(other_high));
+    }
+
+    fn sequences(&self) -> Option<(Sequence, Sequence)> {
+        (self.entries > 0).then_some(self.sequences)
     }
 }
 
@@ -334,7 +348,7 @@ impl TableWriter {
             deletes: u64::from(entry.kind == EntryKind::Delete),
             key_bytes: entry.key.len() as u64,
             value_bytes: entry.value.len() as u64,
-            sequences: Some((entry.sequence, entry.sequence)),
+            sequences: (entry.sequence, entry.sequence),
         });
         self.last_sequence = entry.sequence;
         if entry.new_key {
@@ -343,13 +357,13 @@ impl TableWriter {
     }
 
     fn count_even(&mut self, puts: &EvenPuts<'_>) {
-        let count = puts.len() as u64;
+        let (count, none) = (puts.len() as u64, Counts::default().sequences);
         self.counts.add(&Counts {
             entries: count,
             deletes: 0,
             key_bytes: count * puts.key_len as u64,
             value_bytes: count * puts.value_len as u64,
-            sequences: puts.sequence_range(),
+            sequences: puts.sequence_range().unwrap_or(none),
         });
         if let (Some(sequence), Some(last)) = (puts.sequences.last(), puts.len().checked_sub(1)) {
             self.last_sequence = *sequence;

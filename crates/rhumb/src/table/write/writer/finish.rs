@@ -155,7 +155,7 @@ impl TableWriter {
         sections_offset: u64,
         index: BuiltIndex,
     ) -> TableMeta {
-        let sequences = summary::sequences(self.counts.sequences, range_deletes);
+        let sequences = summary::sequences(self.counts.sequences(), range_deletes);
         let bounds = Bounds::of(self.keys(), range_deletes);
         TableMeta {
             number: self.number,
@@ -184,7 +184,7 @@ impl TableWriter {
             Compression::Lz4 => "lz4",
             Compression::Zstd => "zstd",
         };
-        let sequences = summary::sequences(counts.sequences, range_deletes);
+        let sequences = summary::sequences(counts.sequences(), range_deletes);
         let mut properties = Properties::default();
         if self.hides > 0 {
             properties.set("hides", self.hides);
