@@ -282,13 +282,7 @@ impl BlockBuilder {
     #[inline]
     fn admits(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
         // The exact size takes longer than all else that is done for an entry.
-        let most = self.shape.most_bytes_with(entry);
-        if most <= limit {
-            return true;
-        }
-        let bytes = self.shape_with(entry).0.most_bytes();
-        debug_assert!(bytes <= most, "{bytes} {most}");
-        bytes <= limit
+        self.shape.surely_admits(entry, limit) || self.shape_with(entry).0.most_bytes() <= limit
     }
 
     /// Adds an entry unless the raw form would then exceed `limit` bytes; the first entry is always

@@ -17,6 +17,10 @@ pub(super) enum KeyForm {
     Shared,
 }
 
+/// What a put takes at most besides its key and its value: three lengths of four bytes, a sequence of eight, and, since there
+/// are few of them, two offsets of four bytes a group.
+const MOST_OVERHEAD_BYTES: usize = 3 * 4 + 8 + 2 * 4;
+
 /// Sums and extremes over the entries of a block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shape {
@@ -267,6 +271,15 @@ impl Shape {
         };
         let sequences = (self.count * self.sequence_width() as usize).div_ceil(8);
         Some(FRAME_BYTES + plain + wide + sequences)
+    }
+
+    /// Whether it is known at once that the raw form with one more entry takes at most `limit` bytes.
+    #[inline]
+    pub fn surely_admits(&self, entry: &NewEntry<'_>, limit: usize) -> bool {
+        let bytes = self.key_bytes + self.put_bytes + entry.key.len() + entry.value.len();
+        let puts = self.puts == self.count && entry.kind == EntryKind::Put;
+        let most = FRAME_BYTES + bytes + (self.count + 1) * MOST_OVERHEAD_BYTES;
+        puts && most <= limit || self.most_bytes_with(entry) <= limit
     }
 
     /// A bound on the size of the raw form with one more entry that is known at once: as if keys shared nothing but what the

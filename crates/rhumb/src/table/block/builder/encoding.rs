@@ -1,7 +1,9 @@
 //! Lays out collected entries as columns (docs/format.md, Block and Unit).
 
+use std::ops::Range;
+
 use super::{BlockBuilder, Row};
-use crate::entry::{EntryKind, append, copy_words};
+use crate::entry::{EntryKind, append_part, copy_words};
 use crate::table::block::fence_keys::encode_fence_keys;
 use crate::table::block::shape::{KeyForm, length_width};
 use crate::table::block::{GROUP_ENTRIES, NO_HINT, WITH_FENCE_KEYS, WITH_POINTERS, flag};
@@ -23,6 +25,15 @@ fn encode_hint(hint: Option<(i64, i64)>, into: &mut Vec<u8>) {
     let (low, high): (i16, i16) = hint.unwrap_or(NO_HINT);
     into.extend_from_slice(&low.to_le_bytes());
     into.extend_from_slice(&high.to_le_bytes());
+}
+
+/// Appends lengths of which the largest is given.
+fn encode_column(largest: usize, lengths: impl Iterator<Item = usize>, into: &mut Vec<u8>) {
+    match length_width(largest).0 {
+        1 => into.extend(lengths.map(|length| length as u8)),
+        2 => lengths.for_each(|length| into.extend_from_slice(&(length as u16).to_le_bytes())),
+        _ => lengths.for_each(|length| into.extend_from_slice(&(length as u32).to_le_bytes())),
+    }
 }
 
 impl BlockBuilder {
@@ -111,7 +122,8 @@ impl BlockBuilder {
 
     fn encode_suffixes(&self, into: &mut Vec<u8>) {
         let KeyForm::Fixed(len @ 1..) = self.shape.key_form() else {
-            self.suffixes().for_each(|suffix| append(into, suffix));
+            self.suffixes()
+                .for_each(|suffix| append_part(into, &self.keys, suffix.start, suffix.len()));
             return;
         };
         if self.shape.prefix() == 0 {
@@ -125,6 +137,7 @@ impl BlockBuilder {
             .unwrap_or_default()
             .chunks_exact_mut(len);
         for (to, suffix) in places.zip(self.suffixes()) {
+            let suffix = self.keys.get(suffix).unwrap_or_default();
             if !copy_words(to, suffix) {
                 to.copy_from_slice(suffix);
             }
@@ -140,60 +153,54 @@ impl BlockBuilder {
         })
     }
 
-    /// What is stored of each key.
-    fn suffixes(&self) -> impl Iterator<Item = &[u8]> {
+    /// Where in the keys lies what is stored of each.
+    fn suffixes(&self) -> impl Iterator<Item = Range<usize>> {
         let prefix = self.shape.prefix();
         let shares = self.shape.key_form() == KeyForm::Shared;
         let mut start = 0;
         self.rows.iter().map(move |row| {
-            let key = self.keys.get(start..row.key_end).unwrap_or_default();
-            start = row.key_end;
             let shared = if shares { row.with_head } else { 0 };
-            key.get(prefix.max(shared)..).unwrap_or_default()
+            let suffix = start + prefix.max(shared)..row.key_end;
+            start = row.key_end;
+            suffix
         })
     }
 
     fn encode_lengths(&self, into: &mut Vec<u8>) {
         let shape = &self.shape;
         let form = shape.key_form();
-        let mut column = |largest: usize, lengths: &mut dyn Iterator<Item = usize>| {
-            let width = length_width(largest).0;
-            for length in lengths {
-                let bytes = (length as u32).to_le_bytes();
-                into.extend_from_slice(bytes.get(..width).unwrap_or_default());
-            }
-        };
         if form == KeyForm::Shared {
             let prefix = shape.prefix();
             let shared = |row: &Row| row.with_head.saturating_sub(prefix);
-            column(shape.shared_largest(), &mut self.rows.iter().map(shared));
+            encode_column(shape.shared_largest(), self.rows.iter().map(shared), into);
         }
         if !matches!(form, KeyForm::Fixed(_)) {
-            let mut lengths = self.suffixes().map(<[u8]>::len);
-            column(shape.suffix_largest(form), &mut lengths);
+            let lengths = self.suffixes().map(|suffix| suffix.len());
+            encode_column(shape.suffix_largest(form), lengths, into);
         }
         if shape.value_form().is_none() {
-            column(shape.value_largest(), &mut self.value_lengths());
+            encode_column(shape.value_largest(), self.value_lengths(), into);
         }
     }
 
     fn encode_offsets(&self, into: &mut Vec<u8>) {
         let width = self.shape.offset_width();
-        let mut column = |lengths: &mut dyn Iterator<Item = usize>| {
-            let mut at = 0usize;
-            for (i, length) in lengths.enumerate() {
-                if i % GROUP_ENTRIES == 0 {
-                    let bytes = (at as u32).to_le_bytes();
-                    into.extend_from_slice(bytes.get(..width).unwrap_or_default());
-                }
-                at += length;
-            }
+        let mut put = |at: usize| {
+            let bytes = (at as u32).to_le_bytes();
+            into.extend_from_slice(bytes.get(..width).unwrap_or_default());
         };
         if !matches!(self.shape.key_form(), KeyForm::Fixed(_)) {
-            column(&mut self.suffixes().map(<[u8]>::len));
+            let mut at = 0;
+            for (i, suffix) in self.suffixes().enumerate() {
+                if i % GROUP_ENTRIES == 0 {
+                    put(at);
+                }
+                at += suffix.len();
+            }
         }
         if self.shape.value_form().is_none() {
-            column(&mut self.value_lengths());
+            let firsts = (0..self.count()).step_by(GROUP_ENTRIES);
+            firsts.for_each(|first| put(self.before(first).map_or(0, |row| row.value_end)));
         }
     }
 

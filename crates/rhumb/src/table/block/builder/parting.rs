@@ -28,7 +28,7 @@ impl BlockBuilder {
     #[inline]
     pub fn push_parting(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
         let late = limit - limit / 10;
-        if self.count() == 0 || self.shape.most_bytes_with(entry) <= late {
+        if self.count() == 0 || self.shape.surely_admits(entry, late) {
             self.add(entry);
             return true;
         }
@@ -253,6 +253,7 @@ mod tests {
                     let most = block.shape.most_bytes_with(&entry);
                     let bytes = block.shape_with(&entry).0.most_bytes();
                     assert!(bytes <= most, "{bytes} {most} {:?}", block.shape);
+                    assert!(!block.shape.surely_admits(&entry, bytes - 1));
                     let unshared = block.shape.common * block.count();
                     exact += usize::from(most <= bytes + unshared);
                 }
