@@ -266,7 +266,7 @@ impl<'a> Builder<'a> {
 
     /// Adds a put whose value stays beside its key.
     fn add_put(&mut self, put: &Survivor<'_>) -> Result<()> {
-        if put.new_key {
+        if put.new_key && self.may_end() {
             self.end_before(put.key)?;
         }
         let writer = self.writer()?;
@@ -277,7 +277,7 @@ impl<'a> Builder<'a> {
 
     /// Adds an entry, with the value that has to be moved with it.
     fn add(&mut self, entry: &Survivor<'_>, moved: Option<&[u8]>) -> Result<()> {
-        if entry.new_key {
+        if entry.new_key && self.may_end() {
             self.end_before(entry.key)?;
         }
         let (key, sequence) = (entry.key, entry.sequence);
@@ -326,21 +326,28 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Ends the open table before an entry of a new key, if it is full, or is to be cut before that key.
+    /// Whether the open table may have to end before the next entry of a new key: it is full, or there are cuts.
     #[inline]
-    fn end_before(&mut self, key: &[u8]) -> Result<()> {
-        if !self.ends.cuts.is_empty() {
-            self.pass_cuts(|cut| cut <= key)?;
-        }
+    fn may_end(&self) -> bool {
+        !self.ends.cuts.is_empty() || self.is_full()
+    }
+
+    fn is_full(&self) -> bool {
         // Most tables point to no values, and a division takes as long as much of what is done for an entry.
         let apart = match self.values_apart {
             0 => 0,
             bytes => bytes / self.ends.values_a_byte,
         };
-        if self.estimated_bytes.saturating_add(apart) >= self.ends.table_bytes {
-            self.end_at(key)?;
+        self.estimated_bytes.saturating_add(apart) >= self.ends.table_bytes
+    }
+
+    /// Ends the open table before an entry of a new key, if it is full, or is to be cut before that key.
+    fn end_before(&mut self, key: &[u8]) -> Result<()> {
+        self.pass_cuts(|cut| cut <= key)?;
+        match self.is_full() {
+            true => self.end_at(key),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Ends tables at the next cuts that are passed. A table may hold range deletes alone.

@@ -342,6 +342,7 @@ impl TableWriter {
         ))
     }
 
+    #[inline(always)]
     fn count(&mut self, entry: &NewEntry<'_>) {
         self.counts.add(&Counts {
             entries: 1,
