@@ -14,6 +14,7 @@ use crate::entry::{EntryKind, Pointer, Sequence, append};
 
 /// The most buffer memory that is kept for the next block.
 const SPARE_BYTES: usize = 1 << 20;
+
 /// An entry to add to a block.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct NewEntry<'a> {
@@ -80,7 +81,7 @@ fn with_distance(hint: Option<(i64, i64)>, entry: usize, slot: u64) -> Option<(i
 
 /// Counts one more entry of a block with pointers into these files; what its key shares has to follow.
 #[inline]
-fn count(shape: &mut Shape, files: &[u64], entry: &NewEntry<'_>) {
+fn count_entry(shape: &mut Shape, files: &[u64], entry: &NewEntry<'_>) {
     shape.add(entry);
     if let Some(pointer) = entry.pointer() {
         shape.add_pointer(pointer, files.binary_search(&pointer.file).is_err());
@@ -103,6 +104,14 @@ impl BlockBuilder {
         match self.count() {
             0 => 0,
             _ => self.formed().raw_bytes() + self.pointer_bytes(),
+        }
+    }
+
+    /// As [`BlockBuilder::raw_bytes`], but for pointers, which may take less than this.
+    pub fn most_bytes(&mut self) -> usize {
+        match self.count() {
+            0 => 0,
+            _ => self.formed().most_bytes(),
         }
     }
 
@@ -267,7 +276,7 @@ impl BlockBuilder {
     /// The shape with one more entry, and what the key shares with the first one of its group.
     fn shape_with(&mut self, entry: &NewEntry<'_>) -> (Shape, usize) {
         let mut with = *self.measured();
-        count(&mut with, &self.files, entry);
+        count_entry(&mut with, &self.files, entry);
         with.common = common_prefix(self.first_key(), entry.key);
         let in_group = self.count() % GROUP_ENTRIES;
         let with_head = match in_group {
@@ -278,25 +287,24 @@ impl BlockBuilder {
         (with, with_head)
     }
 
-    /// Whether the raw form with one more entry takes at most `limit` bytes.
-    #[inline]
-    fn admits(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
-        // The exact size takes longer than all else that is done for an entry.
-        self.shape.surely_admits(entry, limit) || self.shape_with(entry).0.most_bytes() <= limit
-    }
-
     /// Adds an entry unless the raw form would then exceed `limit` bytes; the first entry is always
     /// added. Returns whether it was added.
     pub fn push_within(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
-        if self.count() > 0 && !self.admits(entry, limit) {
-            return false;
+        // The exact size takes longer than all else that is done for an entry.
+        if self.count() == 0 || self.shape.surely_admits(entry, limit) {
+            self.add(entry);
+            return true;
         }
-        self.add(entry);
-        true
+        let with = self.shape_with(entry);
+        let fits = with.0.most_bytes() <= limit;
+        if fits {
+            self.add_measured(entry, with);
+        }
+        fits
     }
 
     fn add(&mut self, entry: &NewEntry<'_>) {
-        count(&mut self.shape, &self.files, entry);
+        count_entry(&mut self.shape, &self.files, entry);
         self.push_row(entry, 0);
     }
 

@@ -31,7 +31,7 @@ pub(super) struct Shape {
     pub even: Option<usize>,
     /// What the keys of the first entries share, as far as they were measured.
     pub sharing: Sharing,
-    /// How many bytes these keys share.
+    /// How many bytes all keys share, when that was last determined.
     pub common: usize,
     key_bytes: usize,
     key_min: usize,
@@ -320,9 +320,9 @@ impl Shape {
         };
         let range = self.sequence_max.max(entry.sequence) - self.sequence_min.min(entry.sequence);
         let sequences = (count * width_of(range) as usize).div_ceil(8);
-        let plain = keys + self.put_bytes + value + kinds + values;
+        let others = self.put_bytes + value + kinds + values;
         // Offsets are wider in large blocks than where it was decided whether keys share.
-        let wide = match key_bytes + plain > usize::from(u16::MAX) {
+        let wide = match key_bytes + others > usize::from(u16::MAX) {
             true => offsets,
             false => 0,
         };
@@ -330,7 +330,7 @@ impl Shape {
             true => self.pointers.most_bytes_with_one(self.count),
             false => 0,
         };
-        FRAME_BYTES + plain + wide + sequences + pointers
+        FRAME_BYTES + keys + others + wide + sequences + pointers
     }
 
     /// The size of the raw form: exact but for pointers, which may take less.

@@ -5,9 +5,8 @@ use super::GROUP_ENTRIES;
 /// Sums and extremes over the first entries of a block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sharing {
-    /// The number of these entries, and the bytes of their keys.
+    /// The number of these entries.
     pub entries: usize,
-    pub key_bytes: usize,
     /// How many bytes the entries that do not start a group share with the one that does: the sum,
     /// then the largest.
     pub shared_bytes: usize,
@@ -31,7 +30,6 @@ impl Sharing {
             self.unshared_max = self.unshared_max.max(key - with_head);
         }
         self.entries += 1;
-        self.key_bytes += key;
     }
 
     /// The number of entries that start a group.

@@ -145,11 +145,11 @@ impl BlockWriter {
         self.offset
     }
 
-    /// The length of the file in bytes so far, including the raw form of the open block.
+    /// The length of the file in bytes so far, including the raw form of the open block; its pointers may take less.
     pub fn estimated_bytes(&mut self) -> u64 {
         let open = match self.unit {
             Some(shape) => shape.unit_bytes(self.block.count() as u32),
-            None => self.block.raw_bytes() as u64,
+            None => self.block.most_bytes() as u64,
         };
         self.offset + open
     }

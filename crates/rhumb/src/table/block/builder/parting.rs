@@ -28,7 +28,8 @@ impl BlockBuilder {
     #[inline]
     pub fn push_parting(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
         let late = limit - limit / 10;
-        if self.count() == 0 || self.shape.surely_admits(entry, late) {
+        // A block that is late may become smaller again, and its end is noted first.
+        if self.count() == 0 || !self.is_late && self.shape.surely_admits(entry, late) {
             self.add(entry);
             return true;
         }
@@ -245,19 +246,29 @@ mod tests {
                 let puts = entries.iter_mut().filter(|e| e.kind == EntryKind::Put);
                 puts.for_each(|entry| entry.value.resize(400 + entry.value.len(), 8));
             }
-            let mut block = BlockBuilder::default();
-            block.set_even(rng.random_bool(0.3).then_some(5));
+            // The first is always measured, the other now and then.
+            let (mut block, mut other) = (BlockBuilder::default(), BlockBuilder::default());
+            let even = rng.random_bool(0.3).then_some(5);
+            block.set_even(even);
+            other.set_even(even);
             for entry in &entries {
                 let entry = entry.entry();
                 if block.count() > 0 {
                     let most = block.shape.most_bytes_with(&entry);
                     let bytes = block.shape_with(&entry).0.most_bytes();
-                    assert!(bytes <= most, "{bytes} {most} {:?}", block.shape);
-                    assert!(!block.shape.surely_admits(&entry, bytes - 1));
+                    for shape in [&block.shape, &other.shape] {
+                        let most = shape.most_bytes_with(&entry);
+                        assert!(bytes <= most, "{bytes} {most} {shape:?}");
+                        assert!(!shape.surely_admits(&entry, bytes - 1));
+                    }
                     let unshared = block.shape.common * block.count();
                     exact += usize::from(most <= bytes + unshared);
                 }
                 block.add(&entry);
+                other.add(&entry);
+                if rng.random_bool(0.02) {
+                    other.measured();
+                }
             }
         }
         println!("{exact} sizes are exact but for the block prefix");
