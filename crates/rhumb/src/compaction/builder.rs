@@ -266,22 +266,18 @@ impl<'a> Builder<'a> {
 
     /// Adds a put whose value stays beside its key.
     fn add_put(&mut self, put: &Survivor<'_>) -> Result<()> {
-        if put.new_key && self.may_end() {
+        if put.new_key {
             self.end_before(put.key)?;
         }
-        let writer = self.writer()?;
-        writer.add(put.key, put.sequence, EntryKind::Put, put.value)?;
-        self.count_bytes((put.key.len() + put.value.len()) as u64);
-        Ok(())
+        self.write(put, EntryKind::Put, put.value)
     }
 
     /// Adds an entry, with the value that has to be moved with it.
     fn add(&mut self, entry: &Survivor<'_>, moved: Option<&[u8]>) -> Result<()> {
-        if entry.new_key && self.may_end() {
+        if entry.new_key {
             self.end_before(entry.key)?;
         }
-        let (key, sequence) = (entry.key, entry.sequence);
-        let value_bytes = match self.values.place(entry, moved)? {
+        match self.values.place(entry, moved)? {
             Placed::AsItIs => {
                 match entry.kind {
                     EntryKind::Put if self.hides_all => self.note_apart(entry, None),
@@ -291,22 +287,22 @@ impl<'a> Builder<'a> {
                         self.note_apart(entry, Pointer::from_bytes(entry.value));
                     }
                 }
-                self.writer()?.add(key, sequence, entry.kind, entry.value)?;
-                entry.value.len()
+                self.write(entry, entry.kind, entry.value)
             }
             Placed::Apart(pointer) => {
                 self.note_apart(entry, Some(pointer));
-                let (writer, pointer) = (self.writer()?, &pointer.to_bytes());
-                writer.add(key, sequence, EntryKind::Pointer, pointer)?;
-                pointer.len()
+                self.write(entry, EntryKind::Pointer, &pointer.to_bytes())
             }
-            Placed::Beside => {
-                let value = moved.unwrap_or_default();
-                self.writer()?.add(key, sequence, EntryKind::Put, value)?;
-                value.len()
-            }
-        };
-        self.count_bytes((key.len() + value_bytes) as u64);
+            Placed::Beside => self.write(entry, EntryKind::Put, moved.unwrap_or_default()),
+        }
+    }
+
+    /// Writes an entry into the open table, as this kind and with this value.
+    #[inline]
+    fn write(&mut self, entry: &Survivor<'_>, kind: EntryKind, value: &[u8]) -> Result<()> {
+        let (key, sequence) = (entry.key, entry.sequence);
+        self.writer()?.add(key, sequence, kind, value)?;
+        self.count_bytes((key.len() + value.len()) as u64);
         Ok(())
     }
 
@@ -326,12 +322,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether the open table may have to end before the next entry of a new key: it is full, or there are cuts.
+    /// Whether the open table has to end before the next entry of a new key.
     #[inline]
-    fn may_end(&self) -> bool {
-        !self.ends.cuts.is_empty() || self.is_full()
-    }
-
     fn is_full(&self) -> bool {
         // Most tables point to no values, and a division takes as long as much of what is done for an entry.
         let apart = match self.values_apart {
@@ -342,8 +334,11 @@ impl<'a> Builder<'a> {
     }
 
     /// Ends the open table before an entry of a new key, if it is full, or is to be cut before that key.
+    #[inline(always)]
     fn end_before(&mut self, key: &[u8]) -> Result<()> {
-        self.pass_cuts(|cut| cut <= key)?;
+        if !self.ends.cuts.is_empty() {
+            self.pass_cuts(|cut| cut <= key)?;
+        }
         match self.is_full() {
             true => self.end_at(key),
             false => Ok(()),

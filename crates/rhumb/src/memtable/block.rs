@@ -88,6 +88,18 @@ pub(super) struct Entry {
     pub is_older: bool,
 }
 
+impl Entry {
+    /// An entry of which it is not known whether it has the key of the one before it.
+    #[inline]
+    pub fn new(head: u64, record: Address) -> Entry {
+        Entry {
+            head,
+            record,
+            is_older: false,
+        }
+    }
+}
+
 /// The order of the fields lets the state, what is beside it and one order lie in one cache line.
 #[repr(C, align(64))]
 pub(super) struct Block {

@@ -156,11 +156,7 @@ impl Tree {
         let head = target.head_behind(view.block.skip());
         let has_its_key = |at| self.record(view.record(at)).key == target.key;
         let is_newer = at < view.len() && view.head(at) == head && has_its_key(at);
-        let entry = Entry {
-            head,
-            record,
-            is_older: false,
-        };
+        let entry = Entry::new(head, record);
         view.block.insert(view, (at, is_newer), entry, |_| ());
     }
 

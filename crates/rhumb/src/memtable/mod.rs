@@ -144,13 +144,19 @@ impl Memtable {
         }
     }
 
-    /// Begins the hash index over its keys, once they are many, for a memtable that will take `most_bytes`. The caller keeps
+    /// Whether it has many keys, and no hash index over them.
+    #[inline]
+    pub fn lacks_index(&self) -> bool {
+        self.entries() >= LEAST_INDEXED && self.index.get().is_none()
+    }
+
+    /// Begins the hash index over its keys, if it [lacks one](Memtable::lacks_index), for a memtable that will take `most_bytes`. The caller keeps
     /// others from writing. Costs, once, a walk over the entries that there are.
     pub fn begin_index(&self, most_bytes: u64) {
-        let entries = self.entries();
-        if entries < LEAST_INDEXED || self.index.get().is_some() {
+        if !self.lacks_index() {
             return;
         }
+        let entries = self.entries();
         let entry_bytes = (self.bytes() as u64 / entries).max(1);
         let keys = entries.max(most_bytes / entry_bytes).min(MOST_INDEXED);
         let Some(index) = HashIndex::new(keys) else {

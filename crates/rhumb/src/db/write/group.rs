@@ -242,13 +242,14 @@ impl Store {
             let mut last = None;
             all.filter(move |keyspace| last.replace(keyspace.id) != Some(keyspace.id))
         };
-        let (mut any_full, mut with_log) = (false, false);
+        let (mut any_full, mut with_log, mut any_lacks_index) = (false, false, false);
         for keyspace in keyspaces() {
             let view = keyspace.view.load();
             if view.active.is_full(most_bytes) {
                 any_full = true;
                 with_log |= keyspace.leaves_values_in_log();
             }
+            any_lacks_index |= view.active.lacks_index();
         }
         let segment = self.log_segment();
         let log_is_full = write
@@ -267,8 +268,8 @@ impl Store {
             full.for_each(|keyspace| keyspace.view.rotate());
         }
         // Behind that, since its memory may fill a memtable.
-        for keyspace in keyspaces() {
-            keyspace.view.load().active.begin_index(most_bytes);
+        if any_lacks_index {
+            keyspaces().for_each(|keyspace| keyspace.view.load().active.begin_index(most_bytes));
         }
         if any_full || log_rotated {
             self.update_pressure();

@@ -35,11 +35,7 @@ impl Tree {
         let number = self.leaves.allocate()?;
         let right = self.leaves.get(number)?;
         let entries = (from..view.len()).map(|at| self.entry_behind(view, at, skip));
-        let new = appends.then(|| Entry {
-            head: target.head_behind(skip),
-            record,
-            is_older: false,
-        });
+        let new = appends.then(|| Entry::new(target.head_behind(skip), record));
         right.fill(skip, view.block.mark(), view.next, entries.chain(new));
         self.add_child(writer, 1, separator, number)?;
         view.block.cut(view, from, number);
@@ -99,11 +95,7 @@ impl Tree {
         }
         let inner = self.inners.get(writer.on(level))?;
         let view = inner.separators.view();
-        let entry = Entry {
-            head: target.head_behind(view.block.skip()),
-            record: separator,
-            is_older: false,
-        };
+        let entry = Entry::new(target.head_behind(view.block.skip()), separator);
         let (at, _) = self.place(&view, &target);
         view.block.insert(&view, (at, false), entry, |slot| {
             slot_of(&inner.children, slot).store(child, Ordering::Relaxed);
@@ -123,11 +115,7 @@ impl Tree {
         let root = self.inners.get(number)?;
         root.first.store(old.number, Ordering::Relaxed);
         root.children[0].store(child, Ordering::Relaxed);
-        let entry = Entry {
-            head: target.head,
-            record: separator,
-            is_older: false,
-        };
+        let entry = Entry::new(target.head, separator);
         let mark = self.block(old.level, old.number)?.mark();
         let entries = std::iter::once(entry);
         root.separators.fill(target.prefix(), mark, NONE, entries);

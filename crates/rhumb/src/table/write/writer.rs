@@ -358,13 +358,16 @@ impl TableWriter {
     }
 
     fn count_even(&mut self, puts: &EvenPuts<'_>) {
-        let (count, none) = (puts.len() as u64, Counts::default().sequences);
+        let Some(sequences) = puts.sequence_range() else {
+            return;
+        };
+        let count = puts.len() as u64;
         self.counts.add(&Counts {
             entries: count,
             deletes: 0,
             key_bytes: count * puts.key_len as u64,
             value_bytes: count * puts.value_len as u64,
-            sequences: puts.sequence_range().unwrap_or(none),
+            sequences,
         });
         if let (Some(sequence), Some(last)) = (puts.sequences.last(), puts.len().checked_sub(1)) {
             self.last_sequence = *sequence;
