@@ -60,7 +60,7 @@ impl Address {
 /// It holds up to 131,072 chunks: 32 GiB of records up to 64 KiB, or as many longer records, each
 /// in a chunk of its own.
 pub(crate) struct Arena {
-    buckets: [OnceLock<Box<[OnceLock<Chunk>]>>; BUCKETS],
+    buckets: [OnceLock<Box<[Slot]>>; BUCKETS],
     tail: OwnLines<Mutex<Tail>>,
     bytes: AtomicUsize,
 }
@@ -149,8 +149,8 @@ impl Arena {
         }
         let (bucket, at, len) = place(number);
         let bucket = self.buckets.get(bucket)?;
-        let bucket = bucket.get_or_init(|| (0..len).map(|_| OnceLock::new()).collect());
-        bucket.get(at)?.get_or_init(|| Chunk::new(bytes));
+        let bucket = bucket.get_or_init(|| (0..len).map(|_| Slot::default()).collect());
+        bucket.get(at)?.0.get_or_init(|| Chunk::new(bytes));
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         tail.chunks += 1;
         Some(number)
@@ -158,7 +158,7 @@ impl Arena {
 
     fn chunk(&self, number: u32) -> Option<&Chunk> {
         let (bucket, at, _) = place(number);
-        self.buckets.get(bucket)?.get()?.get(at)?.get()
+        self.buckets.get(bucket)?.get()?.get(at)?.0.get()
     }
 }
 
@@ -222,10 +222,16 @@ impl fmt::Debug for Arena {
     }
 }
 
-/// Memory that is filled from the front. The first `filled` bytes never change and any thread may
-/// read them; only the thread that appends uses the others. Aligned, so that what is appended to one chunk
-/// does not take the others from the caches of readers.
+/// A place for a chunk. All that a reader needs of a chunk lies in one cache line, and what is appended to one does not take
+/// the others from the caches of readers.
+#[derive(Default)]
 #[repr(align(64))]
+struct Slot(OnceLock<Chunk>);
+
+const _: () = assert!(size_of::<Slot>() == 64, "a chunk has one cache line");
+
+/// Memory that is filled from the front. The first `filled` bytes never change and any thread may
+/// read them; only the thread that appends uses the others.
 struct Chunk {
     /// The memory of `owner`, kept here too so that reads need not follow the pointer to it.
     memory: NonNull<[u8]>,
