@@ -66,11 +66,11 @@ pub(crate) struct Order {
 struct Early {
     key: Box<[u8]>,
     sequence: Sequence,
-    /// The number of entries that it stands for.
+    /// The number of keys that it stands for.
     weight: u64,
 }
 
-/// What a flush sees, in shares of the entries of its memtable.
+/// What a flush sees, in shares of the keys of its memtable.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Seen {
     /// What is in order, including entries that were early before.
@@ -93,16 +93,16 @@ pub(crate) struct Cut {
     pub early: Option<Box<[u8]>>,
     /// Early keys from this one on came before most of the newest ones.
     pub far: Option<Box<[u8]>>,
-    /// About how many entries of the memtable are late.
-    pub late_entries: u64,
+    /// About how many keys of the memtable are late.
+    pub late_keys: u64,
 }
 
 /// What arrived in a memtable that is to be flushed.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrivals<'a> {
-    /// Some of its entries, in order.
+    /// Some of its keys, in order, mostly with the newest sequence.
     sample: Vec<(&'a [u8], Sequence)>,
-    /// The number of entries for which each stands.
+    /// The number of keys for which each stands.
     weight: u64,
     /// The largest key, if every entry came behind all others.
     ascending: Option<&'a [u8]>,
@@ -192,7 +192,7 @@ impl Order {
             frontier: self.frontier.clone(),
             early: last.is_none().then(|| cut.into()),
             far: last.is_none().then(|| successor(far).into()),
-            late_entries: late as u64 * arrived.weight,
+            late_keys: late as u64 * arrived.weight,
         });
         (next, cut)
     }

@@ -82,8 +82,8 @@ impl Parts {
         if is_old(memtable.smallest_sequence()) || is_old(of_near.oldest) {
             return Ok(Parts::whole());
         }
-        let late_entries = of_late.entries + cut.late_entries;
-        let late_pays = late_entries * LATE_PAYS >= memtable.entries();
+        let late_keys = of_late.entries + cut.late_keys;
+        let late_pays = late_keys * LATE_PAYS >= memtable.keys();
         let mut parts = Parts {
             write: Vec::new(),
             keep: Vec::new(),

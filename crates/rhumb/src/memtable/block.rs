@@ -4,7 +4,7 @@
 //! ```text
 //! state     number of changes | number of cuts | number of entries
 //! next      two, for even and odd numbers of changes: the block behind this one
-//! orders    two, likewise: for each entry, in order, its slot, and whether it is an older version of the key before it
+//! orders    two, likewise: the slots of the entries, in the order of the entries
 //! heads     slot by slot, eight bytes of the entry's key
 //! records   slot by slot, the address of the entry in the arena
 //! ```
@@ -22,6 +22,9 @@
 //! a change with a `Release` fence, and readers look again after an `Acquire` fence: who has read a value that was
 //! stored by a change sees the state that was stored before that change. Records that are read in vain are whole
 //! records too, or empty.
+//!
+//! The address in a slot may also be exchanged by itself, for a newer version of the entry's key, which leads to the one that was
+//! there (versions.rs). So readers of any state may see a newer record than another reader of that state, but never miss one.
 
 use rhumb_index::search::prefetch;
 
@@ -41,11 +44,8 @@ pub(super) use view::View;
 pub(super) const SLOTS: usize = if cfg!(loom) { 4 } else { 32 };
 const WORDS: usize = SLOTS.div_ceil(8);
 
-/// The slots of a block's entries, in the order of the entries, some with [`OLDER`].
+/// The slots of a block's entries, in the order of the entries.
 type Order = [u8; 8 * WORDS];
-
-/// Says that an entry has the key of the entry before it. Where it is missing, nothing is known.
-const OLDER: u8 = 0x80;
 
 /// What a block held at some time: states of one block differ if its entries do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,20 +84,6 @@ impl State {
 pub(super) struct Entry {
     pub head: u64,
     pub record: Address,
-    /// Whether it is known to have the key of the entry before it, and so is an older version.
-    pub is_older: bool,
-}
-
-impl Entry {
-    /// An entry of which it is not known whether it has the key of the one before it.
-    #[inline]
-    pub fn new(head: u64, record: Address) -> Entry {
-        Entry {
-            head,
-            record,
-            is_older: false,
-        }
-    }
 }
 
 /// The order of the fields lets the state, what is beside it and one order lie in one cache line.
@@ -187,26 +173,9 @@ impl Block {
     pub fn record(&self, state: State, at: usize) -> Address {
         #[cfg(test)]
         count_visit();
-        let slot = self.order_byte(state, at) & !OLDER;
-        Address(slot_of(&self.records, slot.into()).load(Ordering::Relaxed))
-    }
-
-    /// Whether there is an entry that is known to have the key of the one before it. True if the block is still in this state.
-    #[inline]
-    pub fn is_older(&self, state: State, at: usize) -> bool {
-        at < state.len() && self.order_byte(state, at) & OLDER != 0
-    }
-
-    /// The first entry from a place on that is not known to be [older](Block::is_older).
-    #[inline]
-    pub fn newest_from(&self, state: State, from: usize) -> Option<usize> {
-        (from..state.len()).find(|at| !self.is_older(state, *at))
-    }
-
-    #[inline]
-    fn order_byte(&self, state: State, at: usize) -> u8 {
         let word = &self.orders[state.side()][at / 8 % WORDS];
-        (word.load(Ordering::Relaxed) >> (8 * (at % 8))) as u8
+        let slot = (word.load(Ordering::Relaxed) >> (8 * (at % 8))) as u8;
+        Address(slot_of(&self.records, slot.into()).load(Ordering::Acquire))
     }
 
     #[inline]
@@ -247,7 +216,7 @@ impl Block {
         let mut len = 0;
         for (slot, entry) in entries.take(SLOTS).enumerate() {
             self.set(slot, entry);
-            order[slot] = slot as u8 | flag(entry.is_older);
+            order[slot] = slot as u8;
             len = slot + 1;
         }
         self.used.store(low_bits(len), Ordering::Relaxed);
@@ -260,16 +229,10 @@ impl Block {
         (!self.used.load(Ordering::Relaxed)).trailing_zeros() as usize
     }
 
-    /// Inserts an entry before the `at`th, which becomes [older](Entry::is_older) if `is_newer`. The block is not full. `fill`
-    /// is called with the entry's slot and stores what belongs there beside the entry.
+    /// Inserts an entry before the `at`th. The block is not full. `fill` is called with the entry's slot and stores what belongs
+    /// there beside the entry.
     #[inline]
-    pub fn insert(
-        &self,
-        view: &View<'_>,
-        (at, is_newer): (usize, bool),
-        entry: Entry,
-        fill: impl FnOnce(usize),
-    ) {
+    pub fn insert(&self, view: &View<'_>, at: usize, entry: Entry, fill: impl FnOnce(usize)) {
         fence(Ordering::Release);
         let slot = self.free_slot();
         self.set(slot, entry);
@@ -279,18 +242,24 @@ impl Block {
         let (mut order, len) = (view.order, view.len());
         if at < len {
             order.copy_within(at..len, at + 1);
-            order[(at + 1) % SLOTS] |= flag(is_newer);
         }
-        order[at % SLOTS] = slot as u8 | flag(entry.is_older);
+        order[at % SLOTS] = slot as u8;
         let state = view.state.following(view.state.cuts(), len + 1);
         self.publish(state, &order, view.next);
+    }
+
+    /// Puts a newer version in the place of an entry, which names the one that was there as its older one. The block goes on in
+    /// its state: readers see one or the other.
+    #[inline]
+    pub fn renew(&self, view: &View<'_>, at: usize, newer: Address) {
+        slot_of(&self.records, view.slot(at)).store(newer.0, Ordering::Release);
     }
 
     /// Keeps only the first `len` entries, and sets the block behind this one.
     pub fn cut(&self, view: &View<'_>, len: usize, next: u32) {
         fence(Ordering::Release);
         let kept = view.order.iter().take(len);
-        let used = kept.fold(0, |used, slot| used | 1 << (slot & !OLDER));
+        let used = kept.fold(0, |used, slot| used | 1 << slot);
         self.used.store(used, Ordering::Relaxed);
         let state = view.state.following(view.state.cuts() + 1, len);
         self.publish(state, &view.order, next);
@@ -310,10 +279,6 @@ impl Block {
         self.next[new.side()].store(next, Ordering::Relaxed);
         self.state.store(new.0, Ordering::Release);
     }
-}
-
-fn flag(is_older: bool) -> u8 {
-    if is_older { OLDER } else { 0 }
 }
 
 fn low_bits(count: usize) -> u64 {

@@ -47,12 +47,12 @@ impl Ahead {
     /// Time for memory to answer, in steps.
     const DISTANCE: u32 = 6;
 
-    /// The cursor moved forward by one entry, to `spot`. Until it fetches further ahead it fetches the next one of another
-    /// key: in a merge others give entries before that.
+    /// The cursor moved forward by one entry, to `spot`. Until it fetches further ahead it fetches the next key: in a merge others
+    /// give entries before that.
     fn step(&mut self, memtable: &Memtable, spot: Option<Spot>) {
         self.steps = self.steps.saturating_add(1);
         if self.steps < Self::STEPS {
-            return memtable.fetch_behind_versions(spot);
+            return memtable.fetch_behind(spot);
         }
         self.distance = self.distance.saturating_sub(1);
         if self.distance == 0 {
@@ -63,7 +63,7 @@ impl Ahead {
             if self.distance < Self::DISTANCE
                 && let Some(spot) = self.spot
             {
-                self.spot = memtable.tree.fetch_after(spot);
+                self.spot = memtable.tree.fetch_behind(spot);
                 self.distance += 1;
             }
         }
@@ -71,12 +71,12 @@ impl Ahead {
 }
 
 impl Memtable {
-    /// Has the record behind an entry and the older versions of its key brought to the cache.
-    // A call, since this is for seeks and first steps: `Tree::fetch_after` is inlined where walks are long.
+    /// Has the record of the next key brought to the cache.
+    // A call, since this is for seeks and first steps: `Tree::fetch_behind` is inlined where walks are long.
     #[inline(never)]
-    fn fetch_behind_versions(&self, spot: Option<Spot>) {
+    fn fetch_behind(&self, spot: Option<Spot>) {
         if let Some(spot) = spot {
-            self.tree.fetch_behind_versions(spot);
+            self.tree.fetch_behind(spot);
         }
     }
 }
@@ -167,7 +167,7 @@ impl Cursor for MemtableCursor {
         let tree = &self.memtable.tree;
         let target = tree.target(key, sequence);
         let spot = target.and_then(|target| tree.find(&target));
-        self.memtable.fetch_behind_versions(spot);
+        self.memtable.fetch_behind(spot);
         self.go_to(spot);
         Ok(())
     }
@@ -180,24 +180,23 @@ impl Cursor for MemtableCursor {
     }
 
     fn next(&mut self) -> Result<()> {
+        let tree = &self.memtable.tree;
+        match self.spot.and_then(|spot| tree.older_of(spot)) {
+            None => self.next_key(),
+            older => {
+                self.stand_on(older);
+                Ok(())
+            }
+        }
+    }
+
+    fn next_key(&mut self) -> Result<()> {
         if let Some(spot) = self.spot {
-            let next = self.memtable.tree.after(spot);
+            let next = self.memtable.tree.behind(spot);
             self.ahead.step(&self.memtable, next);
             self.stand_on(next);
         }
         Ok(())
-    }
-
-    fn next_key(&mut self) -> Result<()> {
-        let tree = &self.memtable.tree;
-        match self.spot.and_then(|spot| tree.behind_versions(spot)) {
-            None => self.next(),
-            Some(behind) => {
-                self.memtable.fetch_behind_versions(behind);
-                self.go_to(behind);
-                Ok(())
-            }
-        }
     }
 
     fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {

@@ -25,6 +25,29 @@ pub(super) struct Target<'a> {
     pub head: u64,
 }
 
+/// How an entry stands to a target: in the order in which such entries come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Standing {
+    /// It has a smaller key.
+    Before,
+    /// It is a newer version of the target's key.
+    Newer,
+    /// It is at the target.
+    There,
+    /// It is an older version of the target's key.
+    Older,
+    /// It has a larger key.
+    Behind,
+}
+
+impl Standing {
+    /// Whether the entry comes before the target.
+    #[inline]
+    pub fn is_before(self) -> bool {
+        self < Standing::There
+    }
+}
+
 impl<'a> Target<'a> {
     /// In a memtable with a prefix.
     #[inline]
@@ -62,12 +85,24 @@ impl<'a> Target<'a> {
     /// Where a record of a block that leaves out `skip` bytes lies relative to the target: newer entries of a key come
     /// first.
     #[inline]
-    pub fn compare(&self, record: &Record<'_>, skip: usize) -> Ordering {
+    pub fn standing(&self, record: &Record<'_>, skip: usize) -> Standing {
         // Keys may lack the memtable's prefix.
         let from = if skip > self.prefix { skip } else { 0 };
         let rest = |key| <[u8]>::get(key, from..).unwrap_or_default();
-        let order = rest(record.key).cmp(rest(self.key));
-        order.then_with(|| self.sequence.cmp(&record.sequence))
+        match rest(record.key).cmp(rest(self.key)) {
+            Ordering::Less => Standing::Before,
+            Ordering::Greater => Standing::Behind,
+            Ordering::Equal => match self.sequence.cmp(&record.sequence) {
+                Ordering::Less => Standing::Newer,
+                Ordering::Equal => Standing::There,
+                Ordering::Greater => Standing::Older,
+            },
+        }
+    }
+
+    /// Where a record lies relative to the target.
+    pub fn compare(&self, record: &Record<'_>) -> Ordering {
+        self.standing(record, 0).cmp(&Standing::There)
     }
 }
 

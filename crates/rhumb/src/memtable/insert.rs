@@ -19,6 +19,7 @@ mod split;
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;
+mod versions;
 
 /// An entry that is to be inserted; the value of a delete is empty.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +53,8 @@ pub(super) struct Writer {
     end: End,
     /// Whether every entry came behind all others.
     ascending: bool,
+    /// The number of entries, each of which may have older versions behind it.
+    entries: u64,
 }
 
 /// The separator that ends a leaf; `None` for the last leaf.
@@ -77,6 +80,7 @@ impl Writer {
             path: [0; MAX_LEVELS],
             end: End::OPEN,
             ascending: true,
+            entries: 0,
         }
     }
 
@@ -98,6 +102,11 @@ pub(super) struct TreeWriter<'a> {
 }
 
 impl TreeWriter<'_> {
+    /// The number of entries of leaves, not counting the older versions that are found by them.
+    pub fn entries(&self) -> u64 {
+        self.position.entries
+    }
+
     /// Inserts an entry.
     pub fn insert(&mut self, entry: &NewEntry<'_>) -> Inserted {
         let (tree, writer) = (self.tree, &mut *self.position);
@@ -134,30 +143,57 @@ impl Tree {
     ) -> Option<Inserted> {
         let target = self.begin(entry)?;
         let view = self.go_to(writer, &target)?;
-        let (at, is_there) = self.place(&view, &target);
-        if is_there || at == view.len() && self.is_at_end(writer, &target) {
+        let place = self.place(&view, &target);
+        let at = place.at;
+        if place.is_there() || at == view.len() && self.is_at_end(writer, &target) {
             return Some(Inserted::Duplicate);
         }
-        let record = Record::append(arena, entry)?;
+        if let Some(newer) = place.newer()
+            && let Some(inserted) = self.insert_late(arena, writer, (&view, newer), entry)
+        {
+            return Some(inserted);
+        }
         writer.ascending &= at == view.len() && writer.end.record.is_none();
+        if place.is_before_older() {
+            let link = self.link_behind(view.record(at));
+            let record = Record::append(arena, entry, Some(link))?;
+            view.block.renew(&view, at, record);
+            return Some(self.inserted(writer, at, record));
+        }
+        let record = Record::append(arena, entry, None)?;
+        self.insert_at(writer, &view, &target, (at, record))?;
+        Some(self.inserted(writer, writer.at, record))
+    }
+
+    /// Inserts an entry at its place in the writer's leaf.
+    fn insert_at(
+        &self,
+        writer: &mut Writer,
+        view: &View<'_>,
+        target: &Target<'_>,
+        (at, record): (usize, Address),
+    ) -> Option<()> {
         if view.len() == SLOTS {
-            self.split_leaf(writer, &view, &target, (at, record))?;
+            self.split_leaf(writer, view, target, (at, record))?;
         } else {
-            self.add(&view, at, &target, record);
+            self.add(view, at, target, record);
             writer.at = at;
         }
-        writer.last = Some(record);
+        writer.entries += 1;
+        Some(())
+    }
+
+    /// Notes where an entry was inserted.
+    fn inserted(&self, writer: &mut Writer, at: usize, record: Address) -> Inserted {
+        (writer.last, writer.at) = (Some(record), at);
         self.mark(writer);
-        Some(Inserted::New(record))
+        Inserted::New(record)
     }
 
     /// Adds an entry to a leaf that is not full.
     fn add(&self, view: &View<'_>, at: usize, target: &Target<'_>, record: Address) {
         let head = target.head_behind(view.block.skip());
-        let has_its_key = |at| self.record(view.record(at)).key == target.key;
-        let is_newer = at < view.len() && view.head(at) == head && has_its_key(at);
-        let entry = Entry::new(head, record);
-        view.block.insert(view, (at, is_newer), entry, |_| ());
+        view.block.insert(view, at, Entry { head, record }, |_| ());
     }
 
     /// The position of a new entry, which may be the tree's first; `None` if there is no room.
@@ -188,7 +224,7 @@ impl Tree {
         while level > 0 {
             let inner = self.inners.get(writer.on(level))?;
             let view = inner.separators.view();
-            let (at, _) = self.place(&view, target);
+            let at = self.place(&view, target).at;
             if at < view.len() {
                 let is_known = view.block.skip() == target.prefix();
                 writer.end = End {
@@ -219,14 +255,14 @@ impl Tree {
         match (writer.end.record, writer.end.head) {
             (None, _) => true,
             (_, Some(head)) if head != target.head => target.head < head,
-            (Some(record), _) => target.compare(&self.record(record), 0) != Order::Less,
+            (Some(record), _) => target.compare(&self.record(record)) != Order::Less,
         }
     }
 
     /// Whether the separator that ends the writer's leaf is the target's entry.
     fn is_at_end(&self, writer: &Writer, target: &Target<'_>) -> bool {
         let end = writer.end.record;
-        end.is_some_and(|end| target.compare(&self.record(end), 0) == Order::Equal)
+        end.is_some_and(|end| target.compare(&self.record(end)) == Order::Equal)
     }
 
     /// Marks the blocks of the path after an insertion.

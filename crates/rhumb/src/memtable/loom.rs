@@ -154,11 +154,7 @@ fn loom_a_walk_meets_all_that_was_there_in_order() {
 fn loom_a_walk_behind_older_versions_meets_all_keys_that_were_there() {
     let inserted = [(b"b" as &[u8], 2), (b"0", 3)];
     model(&LEAVES, 2, inserted, |tree, prefix| {
-        let behind = |spot: &Spot| {
-            let passed = tree.behind_versions(*spot);
-            passed.unwrap_or_else(|| tree.after(*spot))
-        };
-        let spots = std::iter::successors(tree.first(), behind);
+        let spots = std::iter::successors(tree.first(), |spot| tree.behind(*spot));
         let keys: Vec<_> = spots.map(|spot| entry(tree, spot).0).collect();
         assert!(keys.is_sorted());
         for end in [b"0" as &[u8], b"b"] {
@@ -198,6 +194,20 @@ fn loom_a_search_meets_its_neighbours_whatever_is_inserted_there() {
 fn find_b(tree: &Tree, prefix: &[u8]) {
     let b = key(prefix, b"b");
     assert_eq!(find(tree, &b, 1), Some((b, 1)));
+}
+
+/// A version that is there takes no part in what newer ones change, nor in what one between it and a newer one does.
+#[test]
+fn loom_a_version_is_found_while_others_of_its_key_come() {
+    for inserted in [[(&b"b"[..], 2), (b"b", 3)], [(b"b", 5), (b"b", 3)]] {
+        model(&LEAVES, 2, inserted, find_b);
+        model(&LEAVES, 2, inserted, |tree, prefix| {
+            let newest = find(tree, &key(prefix, b"b"), MAX_SEQUENCE).unwrap();
+            assert_eq!(find(tree, &newest.0, newest.1), Some(newest.clone()));
+            let before = find_before(tree, &newest.0, 0).unwrap();
+            assert_eq!(before, (newest.0, 1));
+        });
+    }
 }
 
 /// Finds that there is nothing from `c` on.

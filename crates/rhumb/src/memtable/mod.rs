@@ -13,6 +13,7 @@ mod skip;
 #[cfg(not(loom))]
 mod tests;
 mod tree;
+mod versions;
 mod walk;
 mod writer;
 
@@ -34,7 +35,7 @@ pub(crate) use writer::MemtableWriter;
 /// A memtable with more range deletes than this is full, since each get searches them.
 const MOST_RANGE_DELETES: usize = 1024;
 
-/// With so many entries the tree no longer lies in the caches of the processor, and a search waits for memory several times.
+/// With so many keys the tree no longer lies in the caches of the processor, and a search waits for memory several times.
 /// Tests of stores seldom write so many.
 const LEAST_INDEXED: u64 = if cfg!(test) { 16 } else { 8 << 10 };
 
@@ -63,6 +64,8 @@ pub(crate) struct Memtable {
 /// What every write changes.
 struct Counts {
     entries: AtomicU64,
+    /// How many of them are not found by newer ones of their key: about one a key.
+    keys: AtomicU64,
     /// Over entries and range deletes; initially `MAX_SEQUENCE` for the smallest and 0 for the
     /// largest.
     smallest_sequence: AtomicU64,
@@ -88,6 +91,7 @@ impl Memtable {
             range_delete_bytes: AtomicUsize::new(0),
             counts: OwnLines(Counts {
                 entries: AtomicU64::new(0),
+                keys: AtomicU64::new(0),
                 smallest_sequence: AtomicU64::new(MAX_SEQUENCE),
                 largest_sequence: AtomicU64::new(0),
             }),
@@ -147,7 +151,7 @@ impl Memtable {
     /// Whether it has many keys, and no hash index over them.
     #[inline]
     pub fn lacks_index(&self) -> bool {
-        self.entries() >= LEAST_INDEXED && self.index.get().is_none()
+        self.keys() >= LEAST_INDEXED && self.index.get().is_none()
     }
 
     /// Begins the hash index over its keys, if it [lacks one](Memtable::lacks_index), for a memtable that will take `most_bytes`. The caller keeps
@@ -156,9 +160,9 @@ impl Memtable {
         if !self.lacks_index() {
             return;
         }
-        let entries = self.entries();
-        let entry_bytes = (self.bytes() as u64 / entries).max(1);
-        let keys = entries.max(most_bytes / entry_bytes).min(MOST_INDEXED);
+        let keys = self.keys();
+        let key_bytes = (self.bytes() as u64 / keys).max(1);
+        let keys = keys.max(most_bytes / key_bytes).min(MOST_INDEXED);
         let Some(index) = HashIndex::new(keys) else {
             return;
         };
@@ -166,7 +170,7 @@ impl Memtable {
         while let Some(spot) = next {
             let hash = hash_key(self.tree.record(spot.record).key);
             self.tree.add_to(&index, hash, spot.record);
-            next = self.tree.after(spot);
+            next = self.tree.behind(spot);
         }
         self.index.get_or_init(|| index);
     }
@@ -227,6 +231,11 @@ impl Memtable {
         self.counts.entries.load(Ordering::Acquire)
     }
 
+    /// About the number of keys: what was written before the oldest version of a key counts as another one.
+    pub fn keys(&self) -> u64 {
+        self.counts.keys.load(Ordering::Relaxed)
+    }
+
     /// Whether there are neither entries nor range deletes.
     pub fn is_empty(&self) -> bool {
         self.entries() == 0 && self.range_delete_count.load(Ordering::Acquire) == 0
@@ -253,12 +262,12 @@ impl Memtable {
         Some(self.tree.record(last.record).key)
     }
 
-    /// Some of the entries, at random and in order, each with its key and sequence: all of them if there are
-    /// fewer than four times `least`, else between that many and `least`. Each stands for as many entries
-    /// as the number says that comes with them.
+    /// Some of the entries, mostly the newest version of each key, at random and in order, each with its key and sequence: all
+    /// of them if there are fewer than four times `least`, else between that many and `least`. Each stands for as many as
+    /// the number says that comes with them.
     pub fn sample(&self, least: u64) -> (Vec<(&[u8], Sequence)>, u64) {
         let mut weight = 1;
-        while self.entries() / (4 * weight) >= least.max(1) {
+        while self.keys() / (4 * weight) >= least.max(1) {
             weight *= 4;
         }
         let records = self.tree.sample(weight as usize).into_iter();

@@ -4,8 +4,9 @@
 //! 0   8  sequence
 //! 8   4  value length
 //! 12  3  key length
-//! 15  1  kind
-//! 16     key, value
+//! 15  1  kind in three bits, rank in five
+//! 16  8  unless the rank is 0: the addresses of the next older version of the key, and of one further back (versions.rs)
+//!        key, value
 //! ```
 //!
 //! in the machine's byte order, since records never leave the process.
@@ -15,6 +16,23 @@ use crate::entry::{EntryKind, Sequence};
 use crate::memory::{Address, Appender, Arena, Pinned};
 
 const HEADER_BYTES: usize = 16;
+const LINK_BYTES: usize = 8;
+const KIND_BITS: u32 = 3;
+
+/// What the record of a version names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Link {
+    /// The next older version of the key.
+    pub older: Address,
+    /// An older version further back, or the same.
+    pub jump: Address,
+    /// How far back that is.
+    pub rank: u8,
+}
+
+fn link_bytes(rank: u8) -> usize {
+    if rank == 0 { 0 } else { LINK_BYTES }
+}
 
 /// An entry as it lies in the arena.
 #[derive(Debug, Clone, Copy)]
@@ -24,19 +42,28 @@ pub(super) struct Record<'a> {
     pub kind: EntryKind,
     address: Address,
     value_len: u32,
+    /// 0 if it names no older version.
+    pub rank: u8,
 }
 
 impl<'a> Record<'a> {
-    /// Appends an entry to the arena; `None` if the arena is full, or the key or value is longer
-    /// than the store allows.
-    pub fn append(arena: &mut Appender<'_>, entry: &NewEntry<'_>) -> Option<Address> {
+    /// Appends an entry to the arena, with what it names if older versions of its key are to be found by it; `None` if the arena is
+    /// full, or the key or value is longer than the store allows.
+    pub fn append(
+        arena: &mut Appender<'_>,
+        entry: &NewEntry<'_>,
+        link: Option<Link>,
+    ) -> Option<Address> {
         let NewEntry { key, value, .. } = entry;
         let value_len = u32::try_from(value.len()).ok()?;
         let key_len = u32::try_from(key.len()).ok().filter(|&len| len < 1 << 24)?;
-        let key_len_and_kind = key_len | u32::from(entry.kind as u8) << 24;
+        let kind = entry.kind as u8 | link.map_or(0, |link| link.rank << KIND_BITS);
+        let key_len_and_kind = key_len | u32::from(kind) << 24;
         let lengths = u64::from(key_len_and_kind) << 32 | u64::from(value_len);
-        let header = [entry.sequence.to_ne_bytes(), lengths.to_ne_bytes()];
-        arena.append([header.as_flattened(), key, value])
+        let header = [entry.sequence, lengths].map(u64::to_ne_bytes);
+        let link = link.map(|link| [link.older.0, link.jump.0].map(u32::to_ne_bytes));
+        let link = link.as_ref().map_or(&[][..], |link| link.as_flattened());
+        arena.append([header.as_flattened(), link, key, value])
     }
 
     /// The entry at an address that [`Record::append`] returned.
@@ -48,6 +75,7 @@ impl<'a> Record<'a> {
             kind: EntryKind::Delete,
             address,
             value_len: 0,
+            rank: 0,
         })
     }
 
@@ -56,18 +84,37 @@ impl<'a> Record<'a> {
         let (lengths, rest) = rest.split_first_chunk()?;
         let lengths = u64::from_ne_bytes(*lengths);
         let key_len = (lengths >> 32) as usize & 0xff_ffff;
+        let kind = (lengths >> 56) as u8;
+        let rank = kind >> KIND_BITS;
+        let from = link_bytes(rank);
         Some(Record {
-            key: rest.get(..key_len)?,
+            key: rest.get(from..from + key_len)?,
             sequence: Sequence::from_ne_bytes(*sequence),
-            kind: EntryKind::from_byte((lengths >> 56) as u8)?,
+            kind: EntryKind::from_byte(kind & ((1 << KIND_BITS) - 1))?,
             address,
             value_len: lengths as u32,
+            rank,
+        })
+    }
+
+    /// What it names, if it names an older version.
+    #[inline]
+    pub fn link(&self, arena: &Arena) -> Option<Link> {
+        if self.rank == 0 {
+            return None;
+        }
+        let bytes = arena.bytes(self.address.position(HEADER_BYTES), LINK_BYTES);
+        let (older, jump) = bytes.split_first_chunk()?;
+        Some(Link {
+            older: Address(u32::from_ne_bytes(*older)),
+            jump: Address(u32::from_ne_bytes(*jump.first_chunk()?)),
+            rank: self.rank,
         })
     }
 
     /// The key's position, for [`crate::memory::Arena::bytes`].
     pub fn key_position(&self) -> u64 {
-        self.address.position(HEADER_BYTES)
+        self.address.position(HEADER_BYTES + link_bytes(self.rank))
     }
 
     /// The value, pinned in the record's arena.

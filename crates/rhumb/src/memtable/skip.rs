@@ -12,7 +12,7 @@ use std::cmp::Ordering as Order;
 
 use super::block::{Block, View};
 use super::head::Target;
-use super::tree::{Reached, Spot, Tree};
+use super::tree::{Leaf, Place, Reached, Spot, Tree};
 use crate::entry::{MAX_SEQUENCE, Sequence};
 use crate::memory::Address;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -108,12 +108,12 @@ impl Passing<'_> {
 }
 
 impl Tree {
-    /// The first entry from one on that has at least this sequence, or a key not below `to`.
+    /// The first entry from one on, which has a smaller sequence than this, that has at least this one, or a key not below `to`.
     pub fn pass(&self, from: Spot, to: &[u8], sequence: Sequence) -> Option<Spot> {
         self.pass_up_to(from, (to, Order::Less), sequence)
     }
 
-    /// The last entry up to one that has at least this sequence, or a key below `to`.
+    /// The last entry up to one, which has a smaller sequence than this, that has at least this one, or a key below `to`.
     pub fn pass_back(&self, from: Spot, to: &[u8], sequence: Sequence) -> Option<Spot> {
         self.pass_up_to(from, (to, Order::Greater), sequence)
     }
@@ -150,12 +150,12 @@ impl Tree {
         // The separator at the far end of the block that the search goes to.
         let end = Cell::new(None);
         let choose = |view: &View<'_>| {
-            let (before, is_there) = self.place(view, start);
+            let place = self.place(view, start);
             let (at, separator) = if passing.goes_forward() {
-                let at = before + usize::from(is_there);
+                let at = place.at + usize::from(place.is_there());
                 (at, (at < view.len()).then_some(at))
             } else {
-                (before, before.checked_sub(1))
+                (place.at, place.at.checked_sub(1))
             };
             if let Some(separator) = separator {
                 end.set(Some(view.record(separator)));
@@ -168,28 +168,64 @@ impl Tree {
         let Reached::Leaf(leaf) = leaf else {
             return end.get().map(Step::Passed);
         };
-        let (start, len) = (self.place(&leaf.view, start).0, leaf.view.len());
-        let is_found = |at: &usize| !self.is_hidden(&leaf.view, *at, passing);
+        let place = self.place(&leaf.view, start);
         let found = match passing.goes_forward() {
-            true => (start..len).find(is_found),
-            false => (0..start).rfind(is_found),
+            true => self.found_forward(&leaf, &place, start, passing),
+            false => (0..place.at)
+                .rev()
+                .find_map(|at| self.last_found(leaf.unchecked(at), passing)),
         };
-        if let Some(at) = found {
-            return leaf.spot(at).map(Step::Found);
+        if !leaf.view.is_uncut() {
+            return None;
         }
-        let step = end.get().map_or(Step::End, Step::Passed);
-        leaf.view.is_uncut().then_some(step)
+        let ended = || end.get().map_or(Step::End, Step::Passed);
+        Some(found.map_or_else(ended, Step::Found))
     }
 
-    /// Whether an entry is older than the range delete, and on this side of the end.
-    fn is_hidden(&self, view: &View<'_>, at: usize, passing: &Passing<'_>) -> bool {
-        let record = self.record(view.record(at));
-        record.sequence < passing.sequence && passing.end.compare(&record, 0) == passing.side
+    /// The first entry of a leaf from the start on that is not to be passed over. The newest version of an entry decides: those behind
+    /// it are older.
+    fn found_forward(
+        &self,
+        leaf: &Leaf<'_>,
+        place: &Place,
+        start: &Target<'_>,
+        passing: &Passing<'_>,
+    ) -> Option<Spot> {
+        let spots = (place.at..leaf.view.len()).map(|at| leaf.unchecked(at));
+        spots.enumerate().find_map(|(i, spot)| {
+            // The start itself may have become newer since.
+            let from_start = || self.version_at(spot.record, start.sequence);
+            let newest = match i == 0 && place.is_there() {
+                true => from_start().unwrap_or(spot.record),
+                false => spot.record,
+            };
+            let spot = Spot {
+                record: newest,
+                ..spot
+            };
+            (!self.is_hidden(newest, passing)).then_some(spot)
+        })
+    }
+
+    /// The last version of an entry that is not to be passed over.
+    fn last_found(&self, entry: Spot, passing: &Passing<'_>) -> Option<Spot> {
+        let last = self.oldest(entry);
+        if !self.is_hidden(last.record, passing) {
+            return Some(last);
+        }
+        let is_newer = self.record(entry.record).sequence >= passing.sequence;
+        is_newer.then(|| self.last_newer(entry, passing.sequence.saturating_sub(1)))
+    }
+
+    /// Whether a version is older than the range delete, and on this side of the end.
+    fn is_hidden(&self, version: Address, passing: &Passing<'_>) -> bool {
+        let record = self.record(version);
+        record.sequence < passing.sequence && passing.end.compare(&record) == passing.side
     }
 
     /// Whether all that comes before a separator on the way is on this side of the end.
     fn is_within(&self, separator: Option<Address>, passing: &Passing<'_>) -> bool {
-        let order = separator.map(|s| passing.end.compare(&self.record(s), 0));
+        let order = separator.map(|s| passing.end.compare(&self.record(s)));
         order.is_some_and(|order| order == passing.side || order.is_eq())
     }
 }

@@ -4,7 +4,7 @@
 //! entries. Inner ones, on the levels above, hold a *separator* for each of their children but the first: an entry such
 //! that all entries in the child and to the right of it are at or behind the separator, and all others before it. The
 //! separator between two leaves is the first entry of the right one, and stays that as long as the memtable
-//! lives, since entries are never removed.
+//! lives, since entries are never removed. Newer versions of its key come before it, and so into the left leaf.
 //!
 //! A full block is split: the right half becomes a new block, which becomes a child of the parent, and then
 //! the left block is cut. A reader that came to the left block by the parent's older state may look there for what is
@@ -15,7 +15,6 @@
 //!
 //! Blocks are never freed before the tree, so a reader may look into any block at any time.
 
-use std::cmp::Ordering as Order;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -23,7 +22,7 @@ use rhumb_index::search::{LINE_BYTES, prefetch};
 
 use super::block::{Block, SLOTS, State, View, slot_of};
 use super::hash_index::{HashIndex, Known};
-use super::head::Target;
+use super::head::{Standing, Target};
 use super::insert::Writer;
 use super::record::Record;
 use super::skip::Marks;
@@ -66,6 +65,12 @@ impl Default for Inner {
 }
 
 impl Inner {
+    /// Brings the block to the cache.
+    #[inline]
+    fn prefetch(&self) {
+        prefetch(std::slice::from_ref(self), 0..1);
+    }
+
     /// The child behind so many separators.
     #[inline]
     pub fn child(&self, view: &View<'_>, separators: usize) -> u32 {
@@ -98,13 +103,47 @@ pub(super) struct Root {
     pub number: u32,
 }
 
-/// An entry, and where it lay when its leaf was in some state.
+/// A version of an entry, and where that lay when its leaf was in some state.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot {
     pub(super) leaf: u32,
     pub(super) state: State,
     pub(super) at: usize,
     pub record: Address,
+}
+
+/// Where a target is in a block.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// How many entries come before it.
+    pub at: usize,
+    /// How the entry before it stands to it, as far as its key is concerned.
+    last: Standing,
+    /// How the next entry stands to it, likewise.
+    next: Standing,
+}
+
+impl Place {
+    /// Whether the next entry is at the target.
+    #[inline]
+    pub fn is_there(&self) -> bool {
+        self.next == Standing::There
+    }
+
+    /// Whether the next entry is an older version of the target's key.
+    #[inline]
+    pub fn is_before_older(&self) -> bool {
+        self.next == Standing::Older
+    }
+
+    /// The entry before the target, if it is a newer version of its key.
+    #[inline]
+    pub fn newer(&self) -> Option<usize> {
+        match self.last {
+            Standing::Newer => self.at.checked_sub(1),
+            _ => None,
+        }
+    }
 }
 
 /// A leaf to which a search led.
@@ -125,13 +164,19 @@ impl Leaf<'_> {
     /// The entry at some place; `None` if the leaf was cut.
     #[inline]
     pub fn spot(&self, at: usize) -> Option<Spot> {
-        let record = self.view.record(at);
-        self.view.is_uncut().then_some(Spot {
+        let spot = self.unchecked(at);
+        self.view.is_uncut().then_some(spot)
+    }
+
+    /// As [`Leaf::spot`], but may be another entry if the leaf was cut.
+    #[inline]
+    pub fn unchecked(&self, at: usize) -> Spot {
+        Spot {
             leaf: self.number,
             state: self.view.state,
             at,
-            record,
-        })
+            record: self.view.record(at),
+        }
     }
 }
 
@@ -215,28 +260,26 @@ impl Tree {
         self.root.store(word, Ordering::Release);
     }
 
-    /// How many entries of a block come before the target, and whether the next one is at it.
+    /// Where the target is among the entries of a block.
     #[inline]
-    pub fn place(&self, view: &View<'_>, target: &Target<'_>) -> (usize, bool) {
+    pub fn place(&self, view: &View<'_>, target: &Target<'_>) -> Place {
         let head = target.head_behind(view.block.skip());
         let at = view.first_not(0, |other| other < head);
         match at < view.len() && view.head(at) == head {
             true => self.place_of_equals(view, target, head, at),
-            false => (at, false),
+            false => Place {
+                at,
+                last: Standing::Before,
+                next: Standing::Behind,
+            },
         }
     }
 
     /// As [`Tree::place`], if entries from `at` on have the target's head.
     #[inline(never)]
-    fn place_of_equals(
-        &self,
-        view: &View<'_>,
-        target: &Target<'_>,
-        head: u64,
-        at: usize,
-    ) -> (usize, bool) {
+    fn place_of_equals(&self, view: &View<'_>, target: &Target<'_>, head: u64, at: usize) -> Place {
         let skip = view.block.skip();
-        let compare = |at| target.compare(&self.record(view.record(at)), skip);
+        let standing = |at| target.standing(&self.record(view.record(at)), skip);
         // Its value may be wanted with its key.
         self.fetch(view.record(at));
         let behind = at + 1;
@@ -244,20 +287,21 @@ impl Tree {
         // Else the key is mostly that of the first entry.
         let fetched = target.goes_on_behind_head(skip).then(fetch);
         // Of the versions of a key the newest comes first, which nearly all gets and puts look for.
-        match compare(at) {
-            Order::Less => {}
-            order => return (at, order == Order::Equal),
+        let (mut last, mut next) = (standing(at), Standing::Behind);
+        if !last.is_before() {
+            (last, next) = (Standing::Before, last);
+            return Place { at, last, next };
         }
         let (mut at, mut end) = (behind, fetched.unwrap_or_else(fetch));
         while at < end {
             let middle = (at + end) / 2;
-            match compare(middle) {
-                Order::Less => at = middle + 1,
-                Order::Greater => end = middle,
-                Order::Equal => return (middle, true),
+            match standing(middle) {
+                before if before.is_before() => (last, at) = (before, middle + 1),
+                there if there == Standing::There => (next, at, end) = (there, middle, middle),
+                behind => (next, end) = (behind, middle),
             }
         }
-        (at, false)
+        Place { at, last, next }
     }
 
     /// Where the entries from `from` on that have a head end; their records are prefetched.
@@ -319,6 +363,7 @@ impl Tree {
         }
         for _ in 1..root.level {
             let child = self.inners.get(inner.child(&view, choose(&view)))?;
+            child.prefetch();
             let child_view = child.separators.view();
             if !view.is_still() {
                 return None;
@@ -359,20 +404,38 @@ impl Tree {
         loop {
             // Behind a separator that is at the target, since that is the entry.
             let leaf = self.descend(|view| {
-                let (at, is_there) = self.place(view, target);
-                at + usize::from(is_there)
+                let place = self.place(view, target);
+                place.at + usize::from(place.is_there())
             });
-            let (at, _) = self.place(&leaf.view, target);
-            if at < leaf.view.len() {
-                if let Some(spot) = leaf.spot(at) {
-                    return Some(spot);
-                }
-                continue;
+            let place = self.place(&leaf.view, target);
+            if let Some(spot) = self.spot_at(&leaf, &place, target) {
+                return Some(spot);
             }
-            if leaf.view.is_uncut() {
+            if place.at == leaf.view.len() && leaf.view.is_uncut() {
                 return self.first_of(leaf.view.next);
             }
         }
+    }
+
+    /// The entry of a leaf at or behind the target; `None` if there is none, or the leaf was cut.
+    #[inline]
+    fn spot_at(&self, leaf: &Leaf<'_>, place: &Place, target: &Target<'_>) -> Option<Spot> {
+        if let Some(spot) = place.newer().and_then(|at| leaf.spot(at))
+            && let Some(record) = self.version_at(spot.record, target.sequence)
+        {
+            return Some(Spot { record, ..spot });
+        }
+        if place.at == leaf.view.len() {
+            return None;
+        }
+        let spot = leaf.spot(place.at)?;
+        // It may have become newer since.
+        let is_version = place.is_there() || place.is_before_older();
+        let record = match is_version {
+            true => self.version_at(spot.record, target.sequence)?,
+            false => spot.record,
+        };
+        Some(Spot { record, ..spot })
     }
 
     /// The last entry before the target.
@@ -380,13 +443,17 @@ impl Tree {
         loop {
             // Before a separator that is at the target: so the first entry of the leaf is before the target, if the
             // leaf is not the first one.
-            let leaf = self.descend(|view| self.place(view, target).0);
-            match self.place(&leaf.view, target).0.checked_sub(1) {
+            let leaf = self.descend(|view| self.place(view, target).at);
+            let place = self.place(&leaf.view, target);
+            match place.at.checked_sub(1) {
                 None if leaf.view.is_uncut() => return None,
                 None => {}
                 Some(at) => {
                     if let Some(spot) = leaf.spot(at) {
-                        return Some(spot);
+                        return Some(match place.newer() {
+                            Some(_) => self.last_newer(spot, target.sequence),
+                            None => self.oldest(spot),
+                        });
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! Going from entry to entry, while the writer inserts others.
+//! Going from version to version and from entry to entry, while the writer inserts others.
 
 use super::block::{Block, SLOTS};
 use super::record::Record;
@@ -10,7 +10,7 @@ use crate::sync::atomic::Ordering;
 struct Changed;
 
 impl Tree {
-    /// The first entry of a leaf, which never changes in one that is behind another; `None` for [`NONE`].
+    /// The first version of a leaf, which stays the first in one that is behind another; `None` for [`NONE`].
     pub fn first_of(&self, number: u32) -> Option<Spot> {
         match number {
             NONE => None,
@@ -38,33 +38,39 @@ impl Tree {
         }
     }
 
-    /// The last entry.
+    /// The last entry: the oldest version of the last key.
     pub fn last(&self) -> Option<Spot> {
         self.prefix.get()?;
         loop {
             let leaf = self.descend(|view| view.len());
             let at = leaf.view.len().checked_sub(1)?;
             if let Some(spot) = leaf.spot(at) {
-                return Some(spot);
+                return Some(self.oldest(spot));
             }
         }
     }
 
     /// The entry behind one.
+    #[cfg(all(test, loom))]
+    pub fn after(&self, spot: Spot) -> Option<Spot> {
+        self.older_of(spot).or_else(|| self.behind(spot))
+    }
+
+    /// The entry behind one and the versions that it names: mostly the next key.
     #[inline]
-    pub fn after(&self, mut spot: Spot) -> Option<Spot> {
+    pub fn behind(&self, mut spot: Spot) -> Option<Spot> {
         loop {
-            match self.try_after(spot) {
+            match self.try_behind(spot) {
                 Ok(after) => return after,
                 Err(Changed) => spot = self.again(spot)?,
             }
         }
     }
 
-    /// As [`Tree::after`]; fails if the leaf has changed.
+    /// As [`Tree::behind`]; fails if the leaf has changed.
     // A flush takes two such steps an entry, with a hundred more instructions where they are calls.
     #[inline(always)]
-    fn try_after(&self, spot: Spot) -> Result<Option<Spot>, Changed> {
+    fn try_behind(&self, spot: Spot) -> Result<Option<Spot>, Changed> {
         let leaf = self.leaves.get(spot.leaf).ok_or(Changed)?;
         let at = spot.at + 1;
         if at == spot.state.len() {
@@ -81,64 +87,32 @@ impl Tree {
         }
     }
 
-    /// Where an entry is followed by older versions of its key, as far as that is noted: the first entry behind these, or a still
-    /// older version. `None` where none follows.
-    #[inline]
-    pub fn behind_versions(&self, spot: Spot) -> Option<Option<Spot>> {
-        let leaf = self.leaves.get(spot.leaf)?;
-        match leaf.is_older(spot.state, spot.at + 1) {
-            true => self.pass_versions(leaf, spot),
-            false => None,
-        }
-    }
-
-    /// As [`Tree::behind_versions`], where one follows if the leaf has not changed.
-    #[inline(never)]
-    fn pass_versions(&self, leaf: &Block, spot: Spot) -> Option<Option<Spot>> {
-        let newest = leaf.newest_from(spot.state, spot.at + 2).map(|at| Spot {
-            at,
-            record: leaf.record(spot.state, at),
-            ..spot
-        });
-        let next = leaf.next(spot.state);
-        if !leaf.is_still(spot.state) {
-            return None;
-        }
-        if newest.is_some() || next == NONE {
-            return Some(newest);
-        }
-        // If all of the next leaf are versions of the key too, there may be many more.
-        let search = || {
-            let key = self.record(spot.record).key;
-            self.find(&self.target(key, 0)?)
-        };
-        Some(self.first_newest(next).or_else(search))
-    }
-
-    /// The first entry of a leaf that is not known to be an older version.
-    fn first_newest(&self, number: u32) -> Option<Spot> {
-        let leaf = self.leaf(number)?;
-        let mut places = 0..leaf.view.len();
-        leaf.spot(places.find(|at| !leaf.view.is_older(*at))?)
-    }
-
     /// The entry before one.
     pub fn before(&self, spot: Spot) -> Option<Spot> {
-        if let (Some(leaf), Some(at)) = (self.leaves.get(spot.leaf), spot.at.checked_sub(1)) {
-            let record = leaf.record(spot.state, at);
-            if leaf.is_still(spot.state) {
-                return Some(Spot { at, record, ..spot });
+        let own = self.record(spot.record);
+        if let Some(leaf) = self.leaves.get(spot.leaf) {
+            let entry = |at| Spot {
+                at,
+                record: leaf.record(spot.state, at),
+                ..spot
+            };
+            let here = entry(spot.at);
+            let before = match self.record(here.record).sequence > own.sequence {
+                true => Some(self.last_newer(here, own.sequence)),
+                false => spot.at.checked_sub(1).map(|at| self.oldest(entry(at))),
+            };
+            if let Some(before) = before.filter(|_| leaf.is_still(spot.state)) {
+                return Some(before);
             }
         }
-        let record = self.record(spot.record);
-        self.find_before(&self.target(record.key, record.sequence)?)
+        self.find_before(&self.target(own.key, own.sequence)?)
     }
 
-    /// The entry behind one, for one who will read it soon: brings its record to the cache. `None` also if it is not
-    /// cheap to find.
+    /// As [`Tree::behind`], for one who will read the entry soon: brings its record to the cache. `None` also if it is not cheap to
+    /// find.
     #[inline(always)]
-    pub fn fetch_after(&self, spot: Spot) -> Option<Spot> {
-        let after = self.try_after(spot).ok()??;
+    pub fn fetch_behind(&self, spot: Spot) -> Option<Spot> {
+        let after = self.try_behind(spot).ok()??;
         if after.at == 0
             && let Some(leaf) = self.leaves.get(after.leaf)
             && let Some(next) = self.leaves.get(leaf.next(after.state))
@@ -149,25 +123,8 @@ impl Tree {
         Some(after)
     }
 
-    /// As [`Tree::fetch_after`] behind the older versions of the entry's key, or the leaf that goes on with these.
-    #[inline]
-    pub fn fetch_behind_versions(&self, spot: Spot) {
-        let Some(leaf) = self.leaves.get(spot.leaf) else {
-            return;
-        };
-        if !leaf.is_older(spot.state, spot.at + 1) {
-            self.fetch_after(spot);
-            return;
-        }
-        if let Some(at) = leaf.newest_from(spot.state, spot.at + 2) {
-            self.fetch(leaf.record(spot.state, at));
-        } else if let Some(next) = self.leaves.get(leaf.next(spot.state)) {
-            next.prefetch();
-        }
-    }
-
-    /// Some of the entries in order, each with a probability of 1 in `stride`: of all slots of all leaves one in so
-    /// many is chosen, whether there is an entry in it or not. For a tree into which nobody inserts any more.
+    /// The newest versions of some of the entries in order, each with a probability of 1 in `stride`: of all slots of all leaves one
+    /// in so many is chosen, whether there is an entry in it or not. For a tree into which nobody inserts any more.
     pub fn sample(&self, stride: usize) -> Vec<Record<'_>> {
         let mut random = 0x9E37_79B9_7F4A_7C15_u64;
         let mut within_stride = move || {

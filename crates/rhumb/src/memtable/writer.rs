@@ -138,10 +138,9 @@ impl<'a> MemtableWriter<'a> {
         if let Some((smallest, largest)) = count.sequences.take() {
             self.memtable.cover(smallest, largest);
             let entries = std::mem::take(&mut count.entries);
-            self.memtable
-                .counts
-                .entries
-                .fetch_add(entries, Ordering::Release);
+            let counts = &self.memtable.counts;
+            counts.keys.store(self.tree.entries(), Ordering::Relaxed);
+            counts.entries.fetch_add(entries, Ordering::Release);
         }
     }
 }

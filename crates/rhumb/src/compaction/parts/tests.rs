@@ -19,12 +19,12 @@ fn key(key: u8) -> Option<Box<[u8]>> {
 }
 
 /// Keys below 20 are late, those from 60 on early, and those from 80 on far.
-fn cut(late_entries: u64) -> Cut {
+fn cut(late_keys: u64) -> Cut {
     Cut {
         frontier: key(20),
         early: key(60),
         far: key(80),
-        late_entries,
+        late_keys,
     }
 }
 
@@ -105,7 +105,7 @@ proptest! {
     fn every_key_is_in_one_part(
         keys in proptest::collection::btree_set(1..=255u8, 3),
         absent in 0..4usize,
-        late_entries in 0..20u64,
+        late_keys in 0..20u64,
         held in proptest::collection::vec((any::<u8>(), 1..100u64), 0..10),
         expired in 0..150u64,
     ) {
@@ -114,7 +114,7 @@ proptest! {
             frontier: key(keys[0]).filter(|_| absent & 1 == 0),
             early: key(keys[1]).filter(|_| absent & 2 == 0),
             far: key(keys[2]).filter(|_| absent & 2 == 0),
-            late_entries,
+            late_keys,
         };
         let (mut all, keep) = parts(&cut, &held, expired);
         all.extend(keep);

@@ -24,12 +24,7 @@ fn entries_stay_in_order_when_they_are_inserted_and_cut() {
             let at = n as usize * 7 % (view.len() + 1);
             let record = Address(n);
             let mut filled = SLOTS;
-            let entry = Entry {
-                head,
-                record,
-                is_older: n % 5 == 0,
-            };
-            block.insert(&view, (at, n % 3 == 0), entry, |slot| filled = slot);
+            block.insert(&view, at, Entry { head, record }, |slot| filled = slot);
             assert_eq!(block.view().slot(at), filled);
             expected.insert(at, n);
         }
@@ -50,7 +45,6 @@ fn a_change_leaves_what_the_state_before_holds() {
     let entry = |n: u32| Entry {
         head: u64::from(n),
         record: Address(n),
-        is_older: n % 2 == 1,
     };
     block.fill(0, 0, 0, (0..SLOTS as u32).map(entry));
     let full = block.view();
@@ -58,7 +52,7 @@ fn a_change_leaves_what_the_state_before_holds() {
     assert!(!full.is_still() && !full.is_uncut());
     assert_eq!(records(&full), (0..SLOTS as u32).collect::<Vec<_>>());
     let cut = block.view();
-    block.insert(&cut, (2, true), entry(98), |_| ());
+    block.insert(&cut, 2, entry(98), |_| ());
     assert!(!cut.is_still() && cut.is_uncut());
     assert_eq!(records(&cut), [0, 1, 2, 3, 4]);
     assert_eq!(records(&block.view()), [0, 1, 98, 2, 3, 4]);

@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::{Block, Entry, OLDER, Order, SLOTS, State, slot_of};
+use super::{Block, Entry, Order, SLOTS, State, slot_of};
 use crate::memory::Address;
 use crate::sync::atomic::{Ordering, fence};
 
@@ -38,13 +38,7 @@ impl View<'_> {
 
     #[inline]
     pub fn slot(&self, at: usize) -> usize {
-        usize::from(self.order[at % SLOTS] & !OLDER)
-    }
-
-    /// Whether an entry is known to have the key of the one before it.
-    #[inline]
-    pub fn is_older(&self, at: usize) -> bool {
-        self.order[at % SLOTS] & OLDER != 0
+        usize::from(self.order[at % SLOTS])
     }
 
     #[inline]
@@ -54,7 +48,7 @@ impl View<'_> {
 
     #[inline]
     pub fn record(&self, at: usize) -> Address {
-        Address(slot_of(&self.block.records, self.slot(at)).load(Ordering::Relaxed))
+        Address(slot_of(&self.block.records, self.slot(at)).load(Ordering::Acquire))
     }
 
     #[inline]
@@ -62,7 +56,6 @@ impl View<'_> {
         Entry {
             head: self.head(at),
             record: self.record(at),
-            is_older: self.is_older(at),
         }
     }
 

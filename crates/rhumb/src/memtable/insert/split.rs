@@ -22,11 +22,17 @@ impl Tree {
     ) -> Option<()> {
         let ascends = writer.last.is_some() && writer.at + 1 == at;
         let descends = writer.last.is_some() && writer.at == at && at == 0;
-        let appends = at == SLOTS && (ascends || writer.end.record.is_none());
+        // What stands before an older version of its key, as when all keys are written once more in order, gets a leaf with room:
+        // so the version after it only takes its place.
+        let appends = at == SLOTS
+            && match writer.end.record {
+                Some(end) => ascends && self.record(end).key != target.key,
+                None => true,
+            };
         let from = match at {
             _ if appends => SLOTS,
             _ if descends => 1,
-            at if ascends => at.max(SLOTS / 2),
+            at if ascends => at.clamp(SLOTS / 2, SLOTS - 1),
             _ => SLOTS / 2,
         };
         let separator = if appends { record } else { view.record(from) };
@@ -35,7 +41,10 @@ impl Tree {
         let number = self.leaves.allocate()?;
         let right = self.leaves.get(number)?;
         let entries = (from..view.len()).map(|at| self.entry_behind(view, at, skip));
-        let new = appends.then(|| Entry::new(target.head_behind(skip), record));
+        let new = appends.then(|| Entry {
+            head: target.head_behind(skip),
+            record,
+        });
         right.fill(skip, view.block.mark(), view.next, entries.chain(new));
         self.add_child(writer, 1, separator, number)?;
         view.block.cut(view, from, number);
@@ -95,9 +104,12 @@ impl Tree {
         }
         let inner = self.inners.get(writer.on(level))?;
         let view = inner.separators.view();
-        let entry = Entry::new(target.head_behind(view.block.skip()), separator);
-        let (at, _) = self.place(&view, &target);
-        view.block.insert(&view, (at, false), entry, |slot| {
+        let entry = Entry {
+            head: target.head_behind(view.block.skip()),
+            record: separator,
+        };
+        let at = self.place(&view, &target).at;
+        view.block.insert(&view, at, entry, |slot| {
             slot_of(&inner.children, slot).store(child, Ordering::Relaxed);
         });
         Some(())
@@ -115,7 +127,10 @@ impl Tree {
         let root = self.inners.get(number)?;
         root.first.store(old.number, Ordering::Relaxed);
         root.children[0].store(child, Ordering::Relaxed);
-        let entry = Entry::new(target.head, separator);
+        let entry = Entry {
+            head: target.head,
+            record: separator,
+        };
         let mark = self.block(old.level, old.number)?.mark();
         let entries = std::iter::once(entry);
         root.separators.fill(target.prefix(), mark, NONE, entries);
@@ -128,7 +143,7 @@ impl Tree {
     fn split_inner(&self, writer: &mut Writer, level: usize, new: &Target<'_>) -> Option<()> {
         let left = self.inners.get(writer.on(level))?;
         let view = left.separators.view();
-        let (at, _) = self.place(&view, new);
+        let at = self.place(&view, new).at;
         // As with leaves: what is filled in order is full.
         let middle = if at == SLOTS { SLOTS - 1 } else { SLOTS / 2 };
         let separator = view.record(middle);
@@ -163,7 +178,7 @@ impl Tree {
         for _ in level..root.level {
             let inner = self.inners.get(number)?;
             let view = inner.separators.view();
-            let (at, _) = self.place(&view, target);
+            let at = self.place(&view, target).at;
             if at < view.len() {
                 end = Some(view.record(at));
             }

@@ -19,6 +19,20 @@ fn key_at(tree: &Tree, address: Address) -> Key<'_> {
     (record.key, Reverse(record.sequence))
 }
 
+/// The versions of an entry, newest first. Each names one as far back as its rank says.
+fn versions(tree: &Tree, newest: Address) -> Vec<Address> {
+    let versions = std::iter::successors(Some(newest), |version| tree.older(*version));
+    let versions: Vec<Address> = versions.collect();
+    for (at, version) in versions.iter().enumerate() {
+        let link = tree.record(*version).link(&tree.arena);
+        assert_eq!(link.is_some(), at + 1 < versions.len());
+        if let Some(link) = link {
+            assert_eq!(link.jump, versions[at + (1 << link.rank) - 1]);
+        }
+    }
+    versions
+}
+
 /// What a check of blocks has met.
 #[derive(Default)]
 struct Met<'a> {
@@ -26,6 +40,8 @@ struct Met<'a> {
     leaves: Vec<u32>,
     /// For each leaf, the block that it says is behind it.
     links: Vec<u32>,
+    /// How many entries of leaves there are, and slots for them.
+    used: usize,
     slots: usize,
 }
 
@@ -60,7 +76,10 @@ fn check_block<'a>(
     assert_eq!(slots.len(), view.len());
     if level == 0 {
         assert!(start.is_none_or(|start| keys.first() == Some(&start)));
-        met.entries.extend(keys);
+        let newest = (0..view.len()).map(|at| view.record(at));
+        let versions = newest.flat_map(|newest| versions(tree, newest));
+        met.entries.extend(versions.map(|v| key_at(tree, v)));
+        met.used += view.len();
         met.leaves.push(number);
         met.links.push(view.next);
         met.slots += SLOTS;
@@ -84,8 +103,9 @@ fn check(tree: &Tree, expected: &BTreeSet<(Vec<u8>, Reverse<Sequence>)>) -> f64 
     assert!(met.entries.iter().copied().eq(expected));
     let next = met.leaves.iter().skip(1).copied().chain([NONE]);
     assert!(met.links.iter().copied().eq(next));
-    assert_eq!(tree.sample(1).len(), met.entries.len());
-    met.entries.len() as f64 / met.slots as f64
+    assert_eq!(tree.sample(1).len(), met.used);
+    assert_eq!(tree.writer().entries(), met.used as u64);
+    met.used as f64 / met.slots as f64
 }
 
 fn insert(tree: &Tree, key: &[u8], sequence: Sequence) -> Inserted {
@@ -95,6 +115,61 @@ fn insert(tree: &Tree, key: &[u8], sequence: Sequence) -> Inserted {
         kind: EntryKind::Put,
         value: b"",
     })
+}
+
+/// Versions in order of commits take one entry, and few steps lead to each of them.
+#[test]
+fn many_versions_of_a_key_take_one_entry() {
+    const VERSIONS: Sequence = 100_000;
+    let tree = Tree::new(Box::default());
+    let keys = [&b"a"[..], b"b", b"c"];
+    for sequence in 1..=VERSIONS {
+        for key in keys {
+            assert!(matches!(insert(&tree, key, sequence), Inserted::New(_)));
+        }
+    }
+    assert_eq!(tree.writer().entries(), 3);
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    for _ in 0..1000 {
+        let (key, sequence) = (keys[rng.random_range(0..3)], rng.random_range(1..=VERSIONS));
+        let target = tree.target(key, sequence).unwrap();
+        let found = tree.find(&target).unwrap();
+        assert_eq!(key_at(&tree, found.record), (key, Reverse(sequence)));
+        let before = tree.before(found);
+        let expected = match (key, sequence) {
+            (b"a", VERSIONS) => None,
+            (_, VERSIONS) => Some((keys[usize::from(key[0] - b'b')], Reverse(1))),
+            _ => Some((key, Reverse(sequence + 1))),
+        };
+        assert_eq!(before.map(|spot| key_at(&tree, spot.record)), expected);
+        let found_before = tree.find_before(&target);
+        assert_eq!(
+            found_before.map(|spot| key_at(&tree, spot.record)),
+            expected
+        );
+    }
+    let (mut version, mut steps) = (tree.first().unwrap().record, 0);
+    while let Some(link) = tree.record(version).link(&tree.arena) {
+        // To the oldest but one, then to the oldest.
+        let is_above = tree.record(link.jump).sequence > 1;
+        version = if is_above { link.jump } else { link.older };
+        steps += 1;
+    }
+    assert!(steps <= 3 * VERSIONS.ilog2(), "{steps} steps");
+}
+
+/// Sorted keys fill leaves to the end, behind which newer versions of the next leaf's first key have to go.
+#[test]
+fn keys_that_are_written_in_order_again_and_again_take_few_entries() {
+    const KEYS: u64 = 5000;
+    let tree = Tree::new(Box::default());
+    for sequence in 1..=20 {
+        for key in 0..KEYS {
+            insert(&tree, &key.to_be_bytes(), sequence);
+        }
+    }
+    let entries = tree.writer().entries();
+    assert!(entries < KEYS * 11 / 10, "{entries} entries");
 }
 
 /// Moves of every width, in either direction, among keys that share any number of bytes.
