@@ -92,7 +92,10 @@ pub(super) fn survivors<'a>(
                 continue;
             }
         }
-        cursor.next()?;
+        match fates.retain.is_settled() {
+            true => cursor.next_key()?,
+            false => cursor.next()?,
+        }
         unchecked += fates.pass_columns(cursor, &mut emit)?;
     }
     Ok(())

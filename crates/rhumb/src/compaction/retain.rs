@@ -76,6 +76,12 @@ impl<'a> Retain<'a> {
         })
     }
 
+    /// Whether no older version of the current key is kept: all readers see the last one.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        self.stripe == Some(0)
+    }
+
     fn is_covered(&self, sequence: Sequence, own: usize) -> bool {
         let newer = self.covering.iter().take_while(|&&s| s > sequence);
         newer

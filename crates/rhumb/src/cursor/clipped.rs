@@ -25,6 +25,19 @@ impl<'a, C: Cursor> ClippedCursor<'a, C> {
         }
     }
 
+    /// Moves on by `go`.
+    #[inline]
+    fn go_on(&mut self, go: impl FnOnce(&mut C) -> Result<()>) -> Result<()> {
+        if !self.inside {
+            return Ok(());
+        }
+        let moved = go(&mut self.cursor);
+        // It stands behind the start in any case.
+        let here = self.cursor.here().filter(|_| moved.is_ok());
+        self.inside = here.is_some_and(|here| self.to.is_none_or(|to| here.key < to));
+        moved
+    }
+
     /// Looks where the other cursor stands, after a move.
     #[inline]
     fn look(&mut self, moved: Result<()>) -> Result<()> {
@@ -92,14 +105,11 @@ impl<C: Cursor> Cursor for ClippedCursor<'_, C> {
     }
 
     fn next(&mut self) -> Result<()> {
-        if !self.inside {
-            return Ok(());
-        }
-        let moved = self.cursor.next();
-        // It stands behind the start in any case.
-        let here = self.cursor.here().filter(|_| moved.is_ok());
-        self.inside = here.is_some_and(|here| self.to.is_none_or(|to| here.key < to));
-        moved
+        self.go_on(C::next)
+    }
+
+    fn next_key(&mut self) -> Result<()> {
+        self.go_on(C::next_key)
     }
 
     fn prev(&mut self) -> Result<()> {

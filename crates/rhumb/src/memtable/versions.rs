@@ -12,6 +12,8 @@
 use super::record::{Link, Record};
 use super::tree::{Spot, Tree};
 use crate::entry::Sequence;
+#[cfg(test)]
+use crate::entry::cursor_checks::count_visit;
 use crate::memory::Address;
 
 impl Tree {
@@ -24,6 +26,8 @@ impl Tree {
     /// The version that its entry has behind one. Prefetches the one behind that.
     #[inline]
     pub fn older_of(&self, spot: Spot) -> Option<Spot> {
+        #[cfg(test)]
+        count_visit();
         let record = self.older(spot.record)?;
         if let Some(next) = self.older(record) {
             self.fetch(next);

@@ -166,6 +166,36 @@ fn a_merge_skips_what_a_range_delete_hides() {
 }
 
 #[test]
+fn a_flush_passes_versions_that_no_reader_needs() {
+    let mut store = Store::new(memory(), small_tables());
+    let write = |store: &mut Store| {
+        for round in 0..1_000 {
+            (0..20).for_each(|n| store.write(Operation::Put(key(n), vec![round as u8; 20])));
+        }
+    };
+    write(&mut store);
+    store.snapshots.insert(store.sequence);
+    write(&mut store);
+    let (flushed, visits) = visits_of(|| store.flush());
+    flushed.unwrap();
+    // Those above the snapshot are passed one by one, for the key map and for the table.
+    let expected = 40_000..41_000;
+    assert!(
+        expected.contains(&visits),
+        "{visits} visits of 40,000 versions"
+    );
+    store.check();
+    let entries = store.levels.tables().map(|(_, t)| t.meta.entries);
+    assert_eq!(entries.sum::<u64>(), 40);
+    store.snapshots.clear();
+    write(&mut store);
+    let (flushed, visits) = visits_of(|| store.flush());
+    flushed.unwrap();
+    assert!(visits < 1_000, "{visits} visits of 20,000 versions");
+    store.check();
+}
+
+#[test]
 fn range_deletes_are_cut_between_output_tables() {
     let mut store = Store::new(memory(), small_tables());
     // A snapshot needs these old versions, so nothing is dropped.
@@ -314,11 +344,9 @@ fn whatever_call_fails_nothing_is_left_behind() {
 fn cancelled_work_ends_and_leaves_nothing() {
     let fs = memory();
     let mut store = Store::new(fs, small_tables());
-    // Enough entries for a check for cancellation.
-    for round in 0..30 {
-        for number in 0..KEYS {
-            store.write(Operation::Put(key(number), vec![round; 10]));
-        }
+    // Enough keys for a check for cancellation.
+    for number in 0..3_000 {
+        store.write(Operation::Put(key(number), vec![7; 10]));
     }
     store.cancelled.store(true, Ordering::Relaxed);
     let memtables = std::slice::from_ref(&store.memtable);
