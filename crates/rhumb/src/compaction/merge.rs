@@ -92,10 +92,7 @@ pub(super) fn survivors<'a>(
                 continue;
             }
         }
-        match fates.retain.is_settled() {
-            true => cursor.next_key()?,
-            false => cursor.next()?,
-        }
+        cursor.next_seen(fates.retain.needed_behind())?;
         unchecked += fates.pass_columns(cursor, &mut emit)?;
     }
     Ok(())

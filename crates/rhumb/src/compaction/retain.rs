@@ -76,10 +76,15 @@ impl<'a> Retain<'a> {
         })
     }
 
-    /// Whether no older version of the current key is kept: all readers see the last one.
+    /// The largest sequence of a version behind the last one that a reader may need, which is that of the next snapshot; 0 if all
+    /// see the last one.
     #[inline]
-    pub fn is_settled(&self) -> bool {
-        self.stripe == Some(0)
+    pub fn needed_behind(&self) -> Sequence {
+        let older = self.stripe.and_then(|stripe| stripe.checked_sub(1));
+        older
+            .and_then(|stripe| self.snapshots.get(stripe))
+            .copied()
+            .unwrap_or(0)
     }
 
     fn is_covered(&self, sequence: Sequence, own: usize) -> bool {

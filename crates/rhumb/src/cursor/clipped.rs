@@ -108,8 +108,8 @@ impl<C: Cursor> Cursor for ClippedCursor<'_, C> {
         self.go_on(C::next)
     }
 
-    fn next_key(&mut self) -> Result<()> {
-        self.go_on(C::next_key)
+    fn next_seen(&mut self, visible: Sequence) -> Result<()> {
+        self.go_on(|cursor| cursor.next_seen(visible))
     }
 
     fn prev(&mut self) -> Result<()> {

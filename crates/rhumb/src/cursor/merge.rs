@@ -366,10 +366,10 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
     }
 
     #[inline]
-    fn next_key(&mut self) -> Result<()> {
+    fn next_seen(&mut self, visible: Sequence) -> Result<()> {
         match self.direction {
             // Where other children have the same entry, that is a version of the key too.
-            Direction::Forward => self.move_first(C::next_key),
+            Direction::Forward => self.move_first(|child| child.next_seen(visible)),
             Direction::Backward => self.next(),
         }
     }
@@ -440,8 +440,8 @@ impl<C: Cursor + ?Sized> Cursor for Box<C> {
         (**self).next()
     }
 
-    fn next_key(&mut self) -> Result<()> {
-        (**self).next_key()
+    fn next_seen(&mut self, visible: Sequence) -> Result<()> {
+        (**self).next_seen(visible)
     }
 
     fn prev(&mut self) -> Result<()> {

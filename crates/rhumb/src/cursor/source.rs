@@ -97,8 +97,8 @@ impl Cursor for Source {
     }
 
     #[inline]
-    fn next_key(&mut self) -> Result<()> {
-        each!(self, cursor => cursor.next_key())
+    fn next_seen(&mut self, visible: Sequence) -> Result<()> {
+        each!(self, cursor => cursor.next_seen(visible))
     }
 
     fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {

@@ -135,11 +135,16 @@ pub trait Cursor: Send {
     fn seek_before(&mut self, key: &[u8]) -> Result<()>;
     /// Goes to the next entry; becomes invalid after the last.
     fn next(&mut self) -> Result<()>;
-    /// Goes to the next entry, but may pass older versions of the current key, where that is fast. It may also come to a
-    /// version of that key.
+    /// Goes to the next entry, but may pass versions of the current key with larger sequences than this, where that is fast; all of
+    /// its versions if this is 0.
+    #[inline]
+    fn next_seen(&mut self, _visible: Sequence) -> Result<()> {
+        self.next()
+    }
+    /// Goes to the next key, if that is fast; else it may come to a version of the current one.
     #[inline]
     fn next_key(&mut self) -> Result<()> {
-        self.next()
+        self.next_seen(0)
     }
     /// Goes to the previous entry; becomes invalid before the first.
     fn prev(&mut self) -> Result<()>;

@@ -190,11 +190,22 @@ impl Cursor for MemtableCursor {
         }
     }
 
-    fn next_key(&mut self) -> Result<()> {
-        if let Some(spot) = self.spot {
-            let next = self.memtable.tree.behind(spot);
-            self.ahead.step(&self.memtable, next);
-            self.stand_on(next);
+    fn next_seen(&mut self, visible: Sequence) -> Result<()> {
+        let Some(spot) = self.spot else {
+            return Ok(());
+        };
+        let tree = &self.memtable.tree;
+        let version = match visible {
+            0 => None,
+            _ => tree.version_behind(spot, visible),
+        };
+        match version {
+            None => {
+                let next = tree.behind(spot);
+                self.ahead.step(&self.memtable, next);
+                self.stand_on(next);
+            }
+            version => self.stand_on(version),
         }
         Ok(())
     }

@@ -23,15 +23,24 @@ impl Tree {
         Some(self.link(version)?.older)
     }
 
-    /// The version that its entry has behind one. Prefetches the one behind that.
+    /// The version that its entry has behind one. Prefetches those that this names.
     #[inline]
     pub fn older_of(&self, spot: Spot) -> Option<Spot> {
         #[cfg(test)]
         count_visit();
         let record = self.older(spot.record)?;
-        if let Some(next) = self.older(record) {
-            self.fetch(next);
+        if let Some(next) = self.link(record) {
+            self.fetch(next.older);
+            self.fetch(next.jump);
         }
+        Some(Spot { record, ..spot })
+    }
+
+    /// The newest version that its entry has behind one with a sequence not above `visible`.
+    pub fn version_behind(&self, spot: Spot, visible: Sequence) -> Option<Spot> {
+        #[cfg(test)]
+        count_visit();
+        let record = self.version_at(self.older(spot.record)?, visible)?;
         Some(Spot { record, ..spot })
     }
 

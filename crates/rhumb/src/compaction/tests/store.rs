@@ -178,12 +178,7 @@ fn a_flush_passes_versions_that_no_reader_needs() {
     write(&mut store);
     let (flushed, visits) = visits_of(|| store.flush());
     flushed.unwrap();
-    // Those above the snapshot are passed one by one, for the key map and for the table.
-    let expected = 40_000..41_000;
-    assert!(
-        expected.contains(&visits),
-        "{visits} visits of 40,000 versions"
-    );
+    assert!(visits < 1_000, "{visits} visits of 40,000 versions");
     store.check();
     let entries = store.levels.tables().map(|(_, t)| t.meta.entries);
     assert_eq!(entries.sum::<u64>(), 40);

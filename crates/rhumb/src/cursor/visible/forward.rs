@@ -127,7 +127,7 @@ impl VisibleCursor {
                 self.note_seek(self.visible, Direction::Forward)?;
                 self.versions.seek_on(&self.key, self.visible)?;
             } else {
-                self.versions.next()?;
+                self.versions.next_seen(self.visible)?;
             }
             if !self.is_on_key() {
                 return Ok(false);
