@@ -1,7 +1,7 @@
 //! Which keys a flush writes, in how many tables, and which it keeps back.
 
 use super::order::Cut;
-use crate::entry::{Cursor, MAX_SEQUENCE, Sequence};
+use crate::entry::{Cursor, MAX_SEQUENCE, Sequence, set_key};
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::sync::Arc;
@@ -82,7 +82,7 @@ impl Parts {
         if is_old(memtable.smallest_sequence()) || is_old(of_near.oldest) {
             return Ok(Parts::whole());
         }
-        let late_keys = of_late.entries + cut.late_keys;
+        let late_keys = of_late.keys + cut.late_keys;
         let late_pays = late_keys * LATE_PAYS >= memtable.keys();
         let mut parts = Parts {
             write: Vec::new(),
@@ -115,7 +115,7 @@ impl Parts {
 /// What is held back of some keys.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
-    entries: u64,
+    keys: u64,
     /// The smallest sequence.
     oldest: Option<Sequence>,
 }
@@ -127,8 +127,12 @@ fn look_at(held: Option<&Arc<Memtable>>, range: &KeyRange) -> Result<Held> {
     };
     let mut cursor = held.cursor();
     cursor.seek(&range.from, MAX_SEQUENCE)?;
+    let mut last: Option<Vec<u8>> = None;
     while let Some(here) = cursor.here().filter(|here| !range.ends_before(here.key)) {
-        seen.entries += 1;
+        if last.as_deref() != Some(here.key) {
+            seen.keys += 1;
+            set_key(last.get_or_insert_default(), here.key);
+        }
         let oldest = seen.oldest.unwrap_or(here.sequence);
         seen.oldest = Some(oldest.min(here.sequence));
         cursor.next()?;

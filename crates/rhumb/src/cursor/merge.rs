@@ -28,7 +28,7 @@ const MOST_UNASKED: u32 = 16;
 ///
 /// Children are given newest first. If several hold an entry of the same key and sequence (after a
 /// log was replayed into a memtable although its tables had been written), only the newest child's
-/// entry is returned, but by `next_key`. After an error the cursor is invalid until the next seek.
+/// entry is returned, but by `next_seen`. After an error the cursor is invalid until the next seek.
 pub(crate) struct MergeCursor<C> {
     children: Vec<C>,
     /// The valid children, sorted by their current entries: this cursor stands on the entry of the first.

@@ -74,6 +74,12 @@ pub(crate) fn walk(
     };
     assert_at(cursor, at);
     for _ in 0..rng.random_range(0..20) {
+        if let Some(here) = at.filter(|_| rng.random_bool(0.2)) {
+            let visible = rng.random_range(0..sequence.max(1).saturating_mul(2));
+            at = go_to_seen(cursor, model, here.0, visible);
+            assert_at(cursor, at);
+            continue;
+        }
         let forward = rng.random_bool(0.6);
         if forward {
             cursor.next()
@@ -97,6 +103,29 @@ pub(crate) fn walk(
         let end = end.map_or(vec![], |(key, _)| key.clone());
         skip(cursor, model, at, (&end, deleted), rng.random_bool(0.5));
     }
+}
+
+/// Goes to the next entry that a reader of this sequence needs. It may stop at those before it, and a merge at copies of the current one.
+fn go_to_seen<'m>(
+    cursor: &mut impl Cursor,
+    model: &'m Model,
+    here: &Key,
+    visible: Sequence,
+) -> Option<(&'m Key, &'m KindAndValue)> {
+    let is_passed = |key: &Key| key.0 == here.0 && (visible == 0 || key.1.0 > visible);
+    let mut later = model.range(here..).skip(1);
+    let last = later.find(|(key, _)| !is_passed(key)).map(|(key, _)| key);
+    let mut at = Some(here.clone());
+    for _ in 0..8 {
+        cursor.next_seen(visible).unwrap();
+        at = (cursor.valid()).then(|| (cursor.key().to_vec(), Reverse(cursor.sequence())));
+        if at.as_ref() != Some(here) {
+            break;
+        }
+    }
+    let ends = last.is_none_or(|last| at.as_ref().is_some_and(|at| at <= last));
+    assert!(ends && at.as_ref().is_none_or(|at| at > here), "{at:?}");
+    model.get_key_value(&at?)
 }
 
 /// Skips what a range delete that begins or ends at a key hides, from entry `at` on.

@@ -136,7 +136,7 @@ pub trait Cursor: Send {
     /// Goes to the next entry; becomes invalid after the last.
     fn next(&mut self) -> Result<()>;
     /// Goes to the next entry, but may pass versions of the current key with larger sequences than this, where that is fast; all of
-    /// its versions if this is 0.
+    /// its versions if this is 0. A merge may come to copies of the current entry.
     #[inline]
     fn next_seen(&mut self, _visible: Sequence) -> Result<()> {
         self.next()

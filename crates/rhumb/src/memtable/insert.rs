@@ -161,26 +161,12 @@ impl Tree {
             return Some(self.inserted(writer, at, record));
         }
         let record = Record::append(arena, entry, None)?;
-        self.insert_at(writer, &view, &target, (at, record))?;
-        Some(self.inserted(writer, writer.at, record))
-    }
-
-    /// Inserts an entry at its place in the writer's leaf.
-    fn insert_at(
-        &self,
-        writer: &mut Writer,
-        view: &View<'_>,
-        target: &Target<'_>,
-        (at, record): (usize, Address),
-    ) -> Option<()> {
-        if view.len() == SLOTS {
-            self.split_leaf(writer, view, target, (at, record))?;
-        } else {
-            self.add(view, at, target, record);
-            writer.at = at;
-        }
+        let at = match view.len() == SLOTS {
+            true => self.split_leaf(writer, &view, &target, (at, record))?,
+            false => self.add(&view, at, &target, record),
+        };
         writer.entries += 1;
-        Some(())
+        Some(self.inserted(writer, at, record))
     }
 
     /// Notes where an entry was inserted.
@@ -190,10 +176,11 @@ impl Tree {
         Inserted::New(record)
     }
 
-    /// Adds an entry to a leaf that is not full.
-    fn add(&self, view: &View<'_>, at: usize, target: &Target<'_>, record: Address) {
+    /// Adds an entry to a leaf that is not full. Returns its place.
+    fn add(&self, view: &View<'_>, at: usize, target: &Target<'_>, record: Address) -> usize {
         let head = target.head_behind(view.block.skip());
         view.block.insert(view, at, Entry { head, record }, |_| ());
+        at
     }
 
     /// The position of a new entry, which may be the tree's first; `None` if there is no room.

@@ -160,10 +160,11 @@ impl Memtable {
         if !self.lacks_index() {
             return;
         }
-        let keys = self.keys();
-        let key_bytes = (self.bytes() as u64 / keys).max(1);
-        let keys = keys.max(most_bytes / key_bytes).min(MOST_INDEXED);
-        let Some(index) = HashIndex::new(keys) else {
+        let bytes = self.bytes() as u64;
+        let entry_bytes = (bytes / self.entries()).max(1);
+        // Of what is still to come each entry may be another key.
+        let keys = self.keys() + most_bytes.saturating_sub(bytes) / entry_bytes;
+        let Some(index) = HashIndex::new(keys.min(MOST_INDEXED)) else {
             return;
         };
         let mut next = self.tree.first();
@@ -231,7 +232,7 @@ impl Memtable {
         self.counts.entries.load(Ordering::Acquire)
     }
 
-    /// About the number of keys: what was written before the oldest version of a key counts as another one.
+    /// About the number of keys: a key counts once for each entry of a leaf that its versions take, mostly one.
     pub fn keys(&self) -> u64 {
         self.counts.keys.load(Ordering::Relaxed)
     }

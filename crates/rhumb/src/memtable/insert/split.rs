@@ -9,7 +9,7 @@ use super::{Address, End, Entry, Root, SLOTS, Target, Tree, View, Writer, common
 use crate::sync::atomic::Ordering;
 
 impl Tree {
-    /// Splits the writer's leaf, which is full, and inserts an entry; `None` if there is no room.
+    /// Splits the writer's leaf, which is full, and inserts an entry. Returns its place; `None` if there is no room.
     ///
     /// Leaves that are filled in order become full: the writer goes on in a leaf that ends where it inserts, and begins
     /// another one when that is full. Others are cut in the middle, so that no order of keys makes small leaves.
@@ -19,7 +19,7 @@ impl Tree {
         view: &View<'_>,
         target: &Target<'_>,
         (at, record): (usize, Address),
-    ) -> Option<()> {
+    ) -> Option<usize> {
         let ascends = writer.last.is_some() && writer.at + 1 == at;
         let descends = writer.last.is_some() && writer.at == at && at == 0;
         // What stands before an older version of its key, as when all keys are written once more in order, gets a leaf with room:
@@ -57,14 +57,11 @@ impl Tree {
             };
         }
         if appends {
-            writer.at = 0;
-            return Some(());
+            return Some(0);
         }
         let view = self.leaves.get(writer.on(0))?.view();
         let at = if at > from { at - from } else { at };
-        self.add(&view, at, target, record);
-        writer.at = at;
-        Some(())
+        Some(self.add(&view, at, target, record))
     }
 
     /// How many bytes are left out in a new block between two separators, which is a part of an old one.
