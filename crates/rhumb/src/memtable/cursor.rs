@@ -180,14 +180,7 @@ impl Cursor for MemtableCursor {
     }
 
     fn next(&mut self) -> Result<()> {
-        let tree = &self.memtable.tree;
-        match self.spot.and_then(|spot| tree.older_of(spot)) {
-            None => self.next_key(),
-            older => {
-                self.stand_on(older);
-                Ok(())
-            }
-        }
+        self.next_seen(MAX_SEQUENCE)
     }
 
     fn next_seen(&mut self, visible: Sequence) -> Result<()> {
@@ -196,6 +189,7 @@ impl Cursor for MemtableCursor {
         };
         let tree = &self.memtable.tree;
         let version = match visible {
+            // All of them are passed.
             0 => None,
             _ => tree.version_behind(spot, visible),
         };

@@ -117,12 +117,22 @@ impl<'a> Record<'a> {
         self.address.position(HEADER_BYTES + link_bytes(self.rank))
     }
 
+    /// The value's position, likewise.
+    fn value_position(&self) -> u64 {
+        self.key_position() + self.key.len() as u64
+    }
+
     /// The value, pinned in the record's arena.
     pub fn value(&self, arena: &Arena) -> Pinned {
         match self.value_len() {
             0 => Pinned::empty(),
-            len => arena.pin(self.key_position() + self.key.len() as u64, len),
+            len => arena.pin(self.value_position(), len),
         }
+    }
+
+    /// The value, in the record's arena.
+    pub fn value_bytes<'b>(&self, arena: &'b Arena) -> &'b [u8] {
+        arena.bytes(self.value_position(), self.value_len())
     }
 
     /// The length of the value, which follows on the key.

@@ -191,20 +191,10 @@ impl Tree {
         start: &Target<'_>,
         passing: &Passing<'_>,
     ) -> Option<Spot> {
-        let spots = (place.at..leaf.view.len()).map(|at| leaf.unchecked(at));
-        spots.enumerate().find_map(|(i, spot)| {
-            // The start itself may have become newer since.
-            let from_start = || self.version_at(spot.record, start.sequence);
-            let newest = match i == 0 && place.is_there() {
-                true => from_start().unwrap_or(spot.record),
-                false => spot.record,
-            };
-            let spot = Spot {
-                record: newest,
-                ..spot
-            };
-            (!self.is_hidden(newest, passing)).then_some(spot)
-        })
+        let first = self.spot_at(leaf, place, start)?;
+        let later = (first.at + 1..leaf.view.len()).map(|at| leaf.unchecked(at));
+        let mut spots = std::iter::once(first).chain(later);
+        spots.find(|spot| !self.is_hidden(spot.record, passing))
     }
 
     /// The last version of an entry that is not to be passed over.

@@ -419,7 +419,7 @@ impl Tree {
 
     /// The entry of a leaf at or behind the target; `None` if there is none, or the leaf was cut.
     #[inline]
-    fn spot_at(&self, leaf: &Leaf<'_>, place: &Place, target: &Target<'_>) -> Option<Spot> {
+    pub fn spot_at(&self, leaf: &Leaf<'_>, place: &Place, target: &Target<'_>) -> Option<Spot> {
         if let Some(spot) = place.newer().and_then(|at| leaf.spot(at))
             && let Some(record) = self.version_at(spot.record, target.sequence)
         {

@@ -19,28 +19,24 @@ use crate::memory::Address;
 impl Tree {
     /// The version that is next older than one, of those that its entry has.
     #[inline]
-    pub fn older(&self, version: Address) -> Option<Address> {
+    fn older(&self, version: Address) -> Option<Address> {
         Some(self.link(version)?.older)
     }
 
-    /// The version that its entry has behind one. Prefetches those that this names.
-    #[inline]
-    pub fn older_of(&self, spot: Spot) -> Option<Spot> {
-        #[cfg(test)]
-        count_visit();
-        let record = self.older(spot.record)?;
-        if let Some(next) = self.link(record) {
-            self.fetch(next.older);
-            self.fetch(next.jump);
-        }
-        Some(Spot { record, ..spot })
+    /// A version and those that its entry has behind it.
+    pub fn versions(&self, newest: Address) -> impl Iterator<Item = Address> {
+        std::iter::successors(Some(newest), |version| self.older(*version))
     }
 
-    /// The newest version that its entry has behind one with a sequence not above `visible`.
+    /// The newest version that its entry has behind one with a sequence not above `visible`. Prefetches those that this names.
     pub fn version_behind(&self, spot: Spot, visible: Sequence) -> Option<Spot> {
         #[cfg(test)]
         count_visit();
         let record = self.version_at(self.older(spot.record)?, visible)?;
+        if let Some(next) = self.link(record) {
+            self.fetch(next.older);
+            self.fetch(next.jump);
+        }
         Some(Spot { record, ..spot })
     }
 

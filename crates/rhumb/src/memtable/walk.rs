@@ -3,6 +3,8 @@
 use super::block::{Block, SLOTS};
 use super::record::Record;
 use super::tree::{FIRST, Leaf, NONE, Spot, Tree};
+#[cfg(all(test, loom))]
+use crate::entry::MAX_SEQUENCE;
 use crate::sync::atomic::Ordering;
 
 /// The writer has changed a block meanwhile.
@@ -53,7 +55,8 @@ impl Tree {
     /// The entry behind one.
     #[cfg(all(test, loom))]
     pub fn after(&self, spot: Spot) -> Option<Spot> {
-        self.older_of(spot).or_else(|| self.behind(spot))
+        self.version_behind(spot, MAX_SEQUENCE)
+            .or_else(|| self.behind(spot))
     }
 
     /// The entry behind one and the versions that it names: mostly the next key.

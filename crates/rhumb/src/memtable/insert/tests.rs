@@ -21,8 +21,7 @@ fn key_at(tree: &Tree, address: Address) -> Key<'_> {
 
 /// The versions of an entry, newest first. Each names one as far back as its rank says.
 fn versions(tree: &Tree, newest: Address) -> Vec<Address> {
-    let versions = std::iter::successors(Some(newest), |version| tree.older(*version));
-    let versions: Vec<Address> = versions.collect();
+    let versions: Vec<Address> = tree.versions(newest).collect();
     for (at, version) in versions.iter().enumerate() {
         let link = tree.record(*version).link(&tree.arena);
         assert_eq!(link.is_some(), at + 1 < versions.len());

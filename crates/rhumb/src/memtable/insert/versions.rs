@@ -36,18 +36,17 @@ impl Tree {
         (newest, sequence): (Address, Sequence),
         mut last: Address,
     ) -> Option<Address> {
-        let versions = std::iter::successors(Some(newest), |version| self.older(*version));
+        let versions = self.versions(newest);
         let newer: Vec<Record<'_>> = versions
             .map(|version| self.record(version))
             .take_while(|record| record.sequence > sequence)
             .collect();
         for record in newer.into_iter().rev() {
-            let value_start = record.key_position() + record.key.len() as u64;
             let again = NewEntry {
                 key: record.key,
                 sequence: record.sequence,
                 kind: record.kind,
-                value: self.arena.bytes(value_start, record.value_len()),
+                value: record.value_bytes(&self.arena),
             };
             last = Record::append(arena, &again, Some(self.link_behind(last)))?;
         }

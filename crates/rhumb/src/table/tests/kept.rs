@@ -25,7 +25,7 @@ fn open(fs: &MemoryFileSystem, cache: &Arc<BlockCache>) -> Arc<TableReader> {
     Arc::new(TableReader::open_any(fs, path, 7, open_as).unwrap())
 }
 
-/// How many of its blocks no cache of more than a GiB could hold: those that exceed a slab.
+/// How many of its blocks no cache keeps: those that exceed the largest slab.
 fn too_large(table: &TableReader) -> u64 {
     let blocks = raw_blocks(table).into_iter();
     blocks.filter(|block| block.len() > 2 << 20).count() as u64
