@@ -1,15 +1,20 @@
 //! The checksum of a piece of a file, which also depends on the file's id and the piece's offset;
 //! see docs/format.md.
 
+use crc_fast::{CrcAlgorithm, Digest, crc32_iscsi};
+
 /// CRC-32C (Castagnoli) of `bytes`.
 pub(crate) fn crc(bytes: &[u8]) -> u32 {
-    crc32c::crc32c(bytes)
+    crc32_iscsi(bytes)
 }
 
 /// The CRC-32C of a concatenation, from the CRC-32C `before` of its first part and the rest,
 /// `bytes`.
 pub(crate) fn crc_append(before: u32, bytes: &[u8]) -> u32 {
-    crc32c::crc32c_append(before, bytes)
+    // A checksum is the complement of the state that it ends with.
+    let mut whole = Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, u64::from(!before));
+    whole.update(bytes);
+    whole.finalize() as u32
 }
 
 /// The stamp that is added to the checksum of a piece at `offset` of the file with this id.
@@ -34,6 +39,31 @@ mod tests {
         assert_eq!(crc(&[0; 32]), 0x8A91_36AA);
         assert_eq!(crc(&[0xFF; 32]), 0x62A8_AB43);
         assert_eq!(crc_append(crc(b"1234"), b"56789"), crc(b"123456789"));
+    }
+
+    /// Bit by bit, as the polynomial defines it.
+    fn defined(bytes: &[u8]) -> u32 {
+        let step = |state: u32, _| (state >> 1) ^ (0x82F6_3B78 & 0u32.wrapping_sub(state & 1));
+        let add = |state: u32, byte: &u8| (0..8).fold(state ^ u32::from(*byte), step);
+        !bytes.iter().fold(!0, add)
+    }
+
+    #[test]
+    fn the_processors_way_for_each_length_gives_what_the_polynomial_defines() {
+        let bytes: Vec<u8> = (0..5_000u32).map(|i| ((i * i) >> 3) as u8).collect();
+        let lengths = (0..600).chain((600..bytes.len()).step_by(61));
+        for length in lengths {
+            // The start is aligned in all ways as well.
+            let part = &bytes[length % 67..][..length.min(bytes.len() - length % 67)];
+            let sum = defined(part);
+            assert_eq!(crc(part), sum, "{length} bytes");
+            let (first, rest) = part.split_at(length * 7 % (part.len() + 1));
+            assert_eq!(
+                crc_append(crc(first), rest),
+                sum,
+                "{length} bytes in two parts"
+            );
+        }
     }
 
     #[test]
