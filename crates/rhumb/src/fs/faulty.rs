@@ -385,6 +385,11 @@ impl WriteFile for FaultyWriteFile {
         }
     }
 
+    fn preallocate(&self, offset: u64, bytes: u64) -> bool {
+        // It changes nothing that could be lost, and may be refused without harm.
+        self.inner.preallocate(offset, bytes)
+    }
+
     fn begin_sync(&self) -> io::Result<()> {
         // It changes nothing, so the power is never cut in it.
         begin(&self.control, FileCall::BeginSync, 0)?;

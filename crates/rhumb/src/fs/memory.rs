@@ -351,6 +351,11 @@ impl WriteFile for MemoryFile {
         Ok(())
     }
 
+    fn preallocate(&self, _offset: u64, _bytes: u64) -> bool {
+        // There is always room; who writes a file gives back what it did not need, as on a disk.
+        true
+    }
+
     fn truncate(&self, length: u64) -> io::Result<()> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         lock(&self.disk).file_mut(self.id)?.truncate(length);

@@ -95,6 +95,13 @@ pub trait WriteFile: Debug + Send + Sync {
     /// Appends up to `bytes.len()` bytes and returns how many; may be interrupted or short. No two calls
     /// run at the same time.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
+    /// Sets room on the device aside for `bytes` from `offset` on, which takes less time than finding it for each write there. Neither
+    /// the length nor the contents change; [`WriteFile::truncate`] gives back what lies behind its length. Whether there is such room
+    /// now; the default says that there is none.
+    fn preallocate(&self, offset: u64, bytes: u64) -> bool {
+        let _ = (offset, bytes);
+        false
+    }
     /// Asks the device to take what was written before the call. Waits at most until it has taken what earlier calls asked for. Makes nothing
     /// durable: only [`WriteFile::sync`] does that, and has less to wait for then. After an error what was written may be lost, even if a
     /// later sync succeeds. The default does nothing; a file system over another one should pass the call on.

@@ -230,6 +230,13 @@ impl WriteFile for OsWriteFile {
     }
 
     #[cfg(target_os = "linux")]
+    fn preallocate(&self, offset: u64, bytes: u64) -> bool {
+        use rustix::fs::{FallocateFlags, fallocate};
+        // In this mode what is not written is behind the end.
+        fallocate(&self.0, FallocateFlags::KEEP_SIZE, offset, bytes).is_ok()
+    }
+
+    #[cfg(target_os = "linux")]
     fn begin_sync(&self) -> io::Result<()> {
         super::begin::begin_sync(&self.0)
     }

@@ -12,11 +12,19 @@ use crate::error::Result;
 /// conversion).
 const BEGIN_EVERY: u64 = 512 << 10;
 
+/// Room is set aside for so many bytes at a time: where the file system finds it for each write of a piece, writing takes half as much
+/// more of the processor's time (docs/performance.md, Flushes and merges).
+const ROOM_BYTES: u64 = 1 << 20;
+
 /// A file that is being written.
 #[derive(Debug)]
 pub(crate) struct Output {
     path: PathBuf,
     file: Box<dyn WriteFile>,
+    /// How many bytes were written.
+    length: u64,
+    /// How far room was set aside; `None` if it could not be.
+    room: Option<u64>,
     /// How many bytes were written that the device was not asked to take.
     not_begun: u64,
     /// The time spent creating, writing and syncing it.
@@ -35,6 +43,8 @@ impl Output {
         Ok(Output {
             path,
             file,
+            length: 0,
+            room: Some(0),
             not_begun: 0,
             time: started.elapsed(),
         })
@@ -55,13 +65,40 @@ impl Output {
 
     #[track_caller]
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        let added = bytes.len() as u64;
+        self.make_room(added);
         ops::write_all(&*self.file, &self.path, bytes)?;
-        self.not_begun += bytes.len() as u64;
+        self.length += added;
+        self.not_begun += added;
         if self.not_begun >= BEGIN_EVERY {
             self.not_begun = 0;
             ops::begin_sync(&*self.file, &self.path)?;
         }
         Ok(())
+    }
+
+    /// Sets room aside for the next bytes, if the file has some already: many have no more than one piece.
+    fn make_room(&mut self, bytes: u64) {
+        let Some(room) = self.room.filter(|_| self.length > 0) else {
+            return;
+        };
+        let (start, end) = (self.length.max(room), self.length + bytes);
+        if end > start {
+            let end = end.next_multiple_of(ROOM_BYTES);
+            self.room = self.file.preallocate(start, end - start).then_some(end);
+        }
+    }
+
+    /// Gives back the room behind the bytes that were written.
+    #[track_caller]
+    fn give_back_room(&mut self) -> Result<()> {
+        match &mut self.room {
+            Some(room) if *room > self.length => {
+                *room = self.length;
+                ops::truncate(&*self.file, &self.path, self.length)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Makes durable what was written.
@@ -71,7 +108,10 @@ impl Output {
     #[track_caller]
     pub fn sync(&mut self) -> Result<()> {
         let started = Instant::now();
-        let synced = ops::sync(&*self.file, &self.path);
+        let synced = match self.give_back_room() {
+            Ok(()) => ops::sync(&*self.file, &self.path),
+            failed => failed,
+        };
         self.time += started.elapsed();
         self.not_begun = 0;
         synced
@@ -103,6 +143,79 @@ mod tests {
         assert_eq!(calls(FileCall::Sync), 0);
         output.sync().unwrap();
         assert_eq!((calls(FileCall::BeginSync), calls(FileCall::Sync)), (5, 1));
+    }
+
+    /// Writes pieces to a file of the operating system, and returns how many bytes of room the file takes beyond its length before and
+    /// after a sync; `None` if the file system sets none aside.
+    fn room_behind(pieces: &[usize]) -> Option<(u64, u64)> {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().unwrap();
+        let fs: Arc<dyn FileSystem> = Arc::new(crate::fs::OsFileSystem::new());
+        let path = dir.path().join("file");
+        let mut output = Output::create(&fs, path.clone()).unwrap();
+        let length: usize = pieces.iter().sum();
+        let behind = || {
+            let about = std::fs::metadata(&path).unwrap();
+            assert_eq!(about.len(), length as u64);
+            (about.blocks() * 512).saturating_sub(about.len())
+        };
+        for (i, piece) in pieces.iter().enumerate() {
+            output.write(&vec![i as u8; *piece]).unwrap();
+        }
+        output.room?;
+        let before = behind();
+        output.sync().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let expected = pieces.iter().enumerate();
+        assert!(
+            bytes.iter().eq(expected
+                .flat_map(|(i, n)| vec![i as u8; *n])
+                .collect::<Vec<_>>()
+                .iter())
+        );
+        Some((before, behind()))
+    }
+
+    #[test]
+    fn room_that_was_set_aside_is_given_back() {
+        let Some((before, after)) = room_behind(&[1 << 18, 1 << 18, 1_000]) else {
+            println!("the file system sets no room aside");
+            return;
+        };
+        assert!(before >= ROOM_BYTES / 4, "{before}");
+        assert!(after < 64 << 10, "{after}");
+        // What fits into one piece needs none.
+        assert!(room_behind(&[1 << 18]).is_some_and(|(before, _)| before < 64 << 10));
+    }
+
+    #[test]
+    fn what_was_written_without_room_is_cut_nowhere() {
+        let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
+        let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
+        let cuts = |disk: &FaultyFileSystem| {
+            let sites = disk.sites();
+            sites
+                .iter()
+                .filter(|(site, _)| site.call == FileCall::Truncate)
+                .map(|(_, calls)| *calls)
+                .sum::<u64>()
+        };
+        let mut output = Output::create(&fs, "file".into()).unwrap();
+        output.write(&[1; 100]).unwrap();
+        output.sync().unwrap();
+        assert_eq!(cuts(&disk), 0);
+        output.write(&[2; 100]).unwrap();
+        output.write(&[3; 100]).unwrap();
+        output.sync().unwrap();
+        output.sync().unwrap();
+        assert_eq!(cuts(&disk), 1);
+        output.write(&vec![4; 3 << 20]).unwrap();
+        output.sync().unwrap();
+        assert_eq!(cuts(&disk), 2);
+        let file = fs
+            .open(std::path::Path::new("file"), crate::fs::Access::Buffered)
+            .unwrap();
+        assert_eq!(file.len().unwrap(), 300 + (3 << 20));
     }
 
     #[test]
