@@ -273,6 +273,26 @@ impl Shape {
         Some(FRAME_BYTES + plain + wide + sequences)
     }
 
+    /// About how many of these puts can follow until that bound exceeds `limit` bytes; none where entries are not all puts of their
+    /// size.
+    pub fn even_fit(&self, puts: &EvenPuts<'_>, limit: usize) -> usize {
+        let are_alike = self.count == 0
+            || self.puts == self.count
+                && (self.key_min, self.key_max) == (puts.key_len, puts.key_len)
+                && (self.put_min, self.put_max) == (puts.value_len, puts.value_len);
+        let taken = FRAME_BYTES + self.key_bytes + self.put_bytes;
+        let bits = 8 * limit.saturating_sub(taken);
+        let own = 8 * puts.entry_bytes();
+        if !are_alike || bits <= own {
+            return 0;
+        }
+        let mut with = *self;
+        with.add_even(puts);
+        let width = with.sequence_width() as usize;
+        let fit = bits.saturating_sub(self.count * width) / (own + width);
+        fit.min(puts.len())
+    }
+
     /// Whether it is known at once that the raw form with one more entry takes at most `limit` bytes.
     #[inline]
     pub fn surely_admits(&self, entry: &NewEntry<'_>, limit: usize) -> bool {

@@ -6,7 +6,7 @@ use super::placing::{Placer, TARGET_BYTES};
 use crate::error::Result;
 use crate::options::{Compression, Partition, TableSpec};
 use crate::table::LARGE_ENTRY_BYTES;
-use crate::table::block::NewEntry;
+use crate::table::block::{EvenPuts, NewEntry};
 
 /// What decides which block an entry goes into.
 #[derive(Debug)]
@@ -52,6 +52,24 @@ pub(super) fn cut_by_bytes(
 ) -> Result<()> {
     let push = |blocks: &mut BlockWriter| blocks.push_parting(entry, bytes);
     cut(blocks, entry, MOST_ENTRIES, BlockWriter::close, push)
+}
+
+/// Adds puts as [`cut_by_bytes`] adds each of them.
+pub(super) fn cut_even_by_bytes(
+    blocks: &mut BlockWriter,
+    puts: &EvenPuts<'_>,
+    bytes: usize,
+) -> Result<()> {
+    let mut rest = *puts;
+    loop {
+        let early = blocks.open().push_even_early(&rest, bytes);
+        rest = rest.part(early..rest.len());
+        let Some(next) = rest.entries().next() else {
+            return Ok(());
+        };
+        cut_by_bytes(blocks, &next, bytes)?;
+        rest = rest.part(1..rest.len());
+    }
 }
 
 /// Adds an entry to the open block, or to a new one if the block would then exceed `bytes` raw bytes. Blocks end before the

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use rhumb_index::{IndexSpec, KeyMap};
 
 use super::blocks::{BlockWriter, refused};
-use super::cutter::{Cutter, cut_by_both, cut_by_bytes, cut_by_entries};
+use super::cutter::{Cutter, cut_by_both, cut_by_bytes, cut_by_entries, cut_even_by_bytes};
 use super::index_choice::IndexChoice;
 use super::placing::{Placing, TARGET_BYTES};
 use crate::entry::{EntryKind, MAX_KEY_BYTES, MAX_SEQUENCE, Pointer, Sequence, compare, set_key};
@@ -273,8 +273,11 @@ impl TableWriter {
                 self.leave_model()?;
             }
         }
-        let mut rest = puts.part(placed..puts.len()).entries();
-        rest.try_for_each(|entry| self.cut(&entry))
+        let rest = puts.part(placed..puts.len());
+        match &self.cutter {
+            Cutter::Bytes(bytes) => cut_even_by_bytes(&mut self.blocks, &rest, *bytes),
+            _ => rest.entries().try_for_each(|entry| self.cut(&entry)),
+        }
     }
 
     /// Adds an entry to the block that it belongs into.

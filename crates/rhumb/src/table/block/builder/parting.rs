@@ -10,6 +10,7 @@ use rhumb_index::search::common_prefix;
 
 use super::{BlockBuilder, NewEntry, Shape};
 use crate::entry::EntryKind;
+use crate::table::block::EvenPuts;
 
 /// A place between two entries of a block.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +45,19 @@ impl BlockBuilder {
             self.add_measured(entry, with);
         }
         fits
+    }
+
+    /// Adds as many of the first puts as it is known at once that the block does not get into its last tenth by them, as
+    /// [`BlockBuilder::push_parting`] does each of them. Returns how many that were.
+    pub fn push_even_early(&mut self, puts: &EvenPuts<'_>, limit: usize) -> usize {
+        let late = limit - limit / 10;
+        let fit = self.shape.even_fit(puts, late);
+        let first = puts.part(0..fit);
+        match fit > 0 && !self.is_late && self.push_even_within(&first, late, usize::from(u16::MAX))
+        {
+            true => fit,
+            false => 0,
+        }
     }
 
     /// Keeps the place before an entry if the separator there is as short as any before.
