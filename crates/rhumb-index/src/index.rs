@@ -230,6 +230,13 @@ pub trait IndexBuilder: Debug + Send {
         numbers.try_for_each(|&number| self.push(&number.to_be_bytes(), number))
     }
 
+    /// Adds so many distinct keys that the caller has in order, if the kind need not know them: fence pointers at cuts count them. Returns
+    /// whether it has; if not, none was added, and they have to be pushed.
+    fn push_unseen(&mut self, keys: u64) -> bool {
+        let _ = keys;
+        false
+    }
+
     /// States that the caller has checked the order of all keys, so that kinds which are searched by
     /// numbers need not remember and compare keys. Whether numbers ascend is still checked. Call it
     /// before the first key. [`IndexBuilder::push_numbers`] then takes the numbers of any keys: each

@@ -151,3 +151,47 @@ fn numbers_that_do_not_ascend_change_nothing() {
         assert!(index.extent() == extent || !index.needs_number(), "{spec}");
     }
 }
+
+#[test]
+fn keys_that_need_not_be_seen_give_the_index_that_they_give_when_pushed() {
+    let keys: Vec<Vec<u8>> = (0..300u32)
+        .map(|i| format!("dir {}/{i:03}", i / 70).into())
+        .collect();
+    let mut unseen = Vec::new();
+    // Those of `specs` have a position boundary.
+    let at_cuts = ["fp", "fp-raw"].map(|kind| kind.parse().unwrap());
+    for spec in specs(&[16]).into_iter().chain(at_cuts) {
+        if registry::builder(&spec).unwrap().push_unseen(1) {
+            panic!("{spec} takes keys unseen whose order nobody checks");
+        }
+        let build = |all_pushed: bool| {
+            let mut builder = registry::builder(&spec).unwrap();
+            builder.trust_order();
+            let mut before: Option<&Vec<u8>> = None;
+            let mut counted = 0;
+            for block in keys.chunks(40) {
+                if let Some(before) = before {
+                    builder.cut(before, &block[0]);
+                }
+                before = block.last();
+                if !all_pushed && builder.push_unseen(block.len() as u64) {
+                    counted += block.len();
+                    continue;
+                }
+                block.iter().for_each(|key| builder.push(key, 0).unwrap());
+            }
+            (builder.finish().ok(), counted)
+        };
+        if spec.kind().needs_number {
+            continue;
+        }
+        let (pushed, counted) = (build(true), build(false));
+        assert_eq!(pushed.0, counted.0, "{spec}");
+        assert!(pushed.1 == 0 && pushed.0.is_some(), "{spec}");
+        if counted.1 == keys.len() {
+            unseen.push(spec.to_string());
+        }
+    }
+    println!("not seen: {unseen:?}");
+    assert_eq!(unseen, ["rss", "rss:chunk=8", "fp", "fp-raw"]);
+}

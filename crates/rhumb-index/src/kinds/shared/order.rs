@@ -47,6 +47,14 @@ impl Order {
         }
     }
 
+    /// Counts the next keys, if their order is trusted. Returns whether it is.
+    pub(crate) fn push_unseen(&mut self, keys: u64) -> bool {
+        if self.trusted {
+            self.keys += keys;
+        }
+        self.trusted
+    }
+
     fn push_key(&mut self, key: &[u8]) -> Result<u64, IndexError> {
         let rank = self.check(key)?;
         self.keys += 1;

@@ -59,6 +59,10 @@ impl IndexBuilder for FenceBuilder {
         self.order.push_numbers(numbers).map(|_| ())
     }
 
+    fn push_unseen(&mut self, keys: u64) -> bool {
+        self.boundary == 0 && self.order.push_unseen(keys)
+    }
+
     fn trust_order(&mut self) {
         // With a boundary the last key is part of the next separator.
         if self.boundary == 0 {

@@ -304,7 +304,7 @@ impl BlockWriter {
         }
         if self.index.needs_number() {
             self.index.push_numbers(&self.numbers)?;
-        } else {
+        } else if !self.index.push_unseen(self.numbers.len() as u64) {
             let keys = self.block.distinct_keys().skip(trained);
             for (key, number) in keys.zip(&self.numbers) {
                 self.index.push(key, *number)?;

@@ -187,6 +187,12 @@ impl IndexChoice {
         self.train(|wanted| wanted.push(key, number))
     }
 
+    /// Tells the wanted kind of so many next distinct user keys, if it need not know them. Returns whether it need not.
+    pub fn push_unseen(&mut self, keys: u64) -> bool {
+        let wanted = self.wanted.as_mut();
+        wanted.is_none_or(|wanted| wanted.push_unseen(keys))
+    }
+
     /// Passes the numbers of the next distinct user keys, of which several may be equal, to the wanted
     /// kind, which must be searched by numbers.
     ///
