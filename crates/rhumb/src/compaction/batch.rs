@@ -1,56 +1,108 @@
-//! Puts of one size, collected to be written together.
+//! Puts collected to be written together.
 
 use super::merge::Survivor;
 use crate::entry::{EntryKind, Sequence, append};
-use crate::table::EvenPuts;
+use crate::table::{EvenPuts, PutEnd, Puts};
 
 /// So many bytes are collected: they stay in the nearest cache.
 const MOST_BYTES: usize = 8 << 10;
-/// Puts are collected behind so many that have their size: elsewhere batches would be too short to pay.
+/// Puts of one size alone are collected behind so many that have it: elsewhere batches would be too short to pay.
 const LEAST_ALIKE: u32 = 4;
 /// Of larger entries so few would be, that to copy them once more costs more than it saves.
 const MOST_ENTRY_BYTES: usize = 256;
 
-/// Puts of different keys, which all have the size of the entries before them.
+/// Puts of different keys.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     keys: Vec<u8>,
     values: Vec<u8>,
+    /// Of puts of one size.
     sequences: Vec<Sequence>,
-    key_len: usize,
-    value_len: usize,
-    /// How many entries of this size came in a row before the batch.
-    alike: u32,
+    /// Of puts of any sizes.
+    ends: Vec<PutEnd>,
+    sizes: Sizes,
+}
+
+/// Which puts are taken.
+#[derive(Debug, Clone, Copy)]
+enum Sizes {
+    /// Those that have the size of the entries before them, of which so many came in a row before the batch.
+    Alike {
+        key: usize,
+        value: usize,
+        before: u32,
+    },
+    /// All.
+    Any,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Sizes::Alike {
+            key: 0,
+            value: 0,
+            before: 0,
+        }
+    }
+}
+
+/// The puts of a batch.
+#[derive(Debug)]
+pub(super) enum Collected<'a> {
+    /// They have one size.
+    Even(EvenPuts<'a>),
+    /// They have any sizes.
+    Any(Puts<'a>),
 }
 
 impl Batch {
-    /// Takes an entry behind the others, if it is like them. Returns whether it has.
+    /// Takes an entry behind the others, if it is a put that may be. Returns whether it has.
     #[inline]
     pub fn take(&mut self, entry: &Survivor<'_>) -> bool {
         let size = (entry.key.len(), entry.value.len());
-        let is_put = entry.kind == EntryKind::Put && entry.new_key;
-        if self.alike < LEAST_ALIKE || !is_put || size != (self.key_len, self.value_len) {
+        let is_taken = match self.sizes {
+            Sizes::Alike { key, value, before } => before >= LEAST_ALIKE && size == (key, value),
+            Sizes::Any => size.0 + size.1 <= MOST_ENTRY_BYTES,
+        };
+        if !is_taken || entry.kind != EntryKind::Put || !entry.new_key {
             return false;
         }
         append(&mut self.keys, entry.key);
         append(&mut self.values, entry.value);
-        self.sequences.push(entry.sequence);
+        match self.sizes {
+            Sizes::Alike { .. } => self.sequences.push(entry.sequence),
+            Sizes::Any => self.ends.push(PutEnd {
+                key: self.keys.len(),
+                value: self.values.len(),
+                sequence: entry.sequence,
+            }),
+        }
         true
     }
 
-    /// Notes the size of an entry that was not taken, which those of the next batch may have. There must be none.
-    pub fn begin_behind(&mut self, entry: &Survivor<'_>) {
+    /// Begins behind an entry that was not taken: with puts of any size, or with those that have its size. There must be none.
+    pub fn begin_behind(&mut self, entry: &Survivor<'_>, takes_any: bool) {
         let size = (entry.key.len(), entry.value.len());
-        if size != (self.key_len, self.value_len) || size.0 + size.1 > MOST_ENTRY_BYTES {
-            self.alike = 0;
-        }
-        (self.key_len, self.value_len) = size;
-        self.alike = self.alike.saturating_add(1);
+        let alike = match self.sizes {
+            Sizes::Alike { key, value, before } if size == (key, value) => before,
+            _ => 0,
+        };
+        self.sizes = match takes_any {
+            true => Sizes::Any,
+            false => Sizes::Alike {
+                key: size.0,
+                value: size.1,
+                before: match size.0 + size.1 <= MOST_ENTRY_BYTES {
+                    true => alike.saturating_add(1),
+                    false => 0,
+                },
+            },
+        };
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.sequences.is_empty()
+        self.sequences.is_empty() && self.ends.is_empty()
     }
 
     /// Whether there are enough to be written.
@@ -60,13 +112,16 @@ impl Batch {
     }
 
     /// The puts.
-    pub fn puts(&self) -> EvenPuts<'_> {
-        EvenPuts {
-            keys: &self.keys,
-            values: &self.values,
-            sequences: &self.sequences,
-            key_len: self.key_len,
-            value_len: self.value_len,
+    pub fn puts(&self) -> Collected<'_> {
+        match self.sizes {
+            Sizes::Alike { key, value, .. } => Collected::Even(EvenPuts {
+                keys: &self.keys,
+                values: &self.values,
+                sequences: &self.sequences,
+                key_len: key,
+                value_len: value,
+            }),
+            Sizes::Any => Collected::Any(Puts::new(&self.keys, &self.values, &self.ends)),
         }
     }
 
@@ -74,6 +129,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.keys.clear();
         self.values.clear();
+        self.ends.clear();
         self.sequences.clear();
     }
 }

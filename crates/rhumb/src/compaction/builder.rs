@@ -3,7 +3,7 @@
 use std::mem;
 use std::time::Duration;
 
-use super::batch::Batch;
+use super::batch::{Batch, Collected};
 use super::context::{Context, Counters, NumberedMap};
 use super::merge::{Below, Ranges, Survivor, survivors};
 use super::values::{Placed, Values};
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::fs::names::FileKind;
 use crate::fs::ops;
 use crate::options::TierSpec;
-use crate::table::{TableSettings, TableWriter};
+use crate::table::{EvenPuts, Puts, TableSettings, TableWriter};
 use crate::tune::{Chooser, Layout};
 use crate::version::TableMeta;
 
@@ -211,7 +211,8 @@ impl<'a> Builder<'a> {
             if !self.batch.is_empty() {
                 self.add_batch()?;
             }
-            self.batch.begin_behind(entry);
+            let by_bytes = self.open.as_ref().is_some_and(TableWriter::cuts_by_bytes);
+            self.batch.begin_behind(entry, by_bytes);
         }
         if self.stays && entry.kind == EntryKind::Put && self.waiting.is_empty() {
             return self.add_put(entry);
@@ -231,7 +232,16 @@ impl<'a> Builder<'a> {
     #[inline(never)]
     fn add_batch(&mut self) -> Result<()> {
         let batch = mem::take(&mut self.batch);
-        let puts = batch.puts();
+        match batch.puts() {
+            Collected::Even(puts) => self.add_even(&puts)?,
+            Collected::Any(puts) => self.add_puts(&puts)?,
+        }
+        self.batch = batch;
+        self.batch.clear();
+        Ok(())
+    }
+
+    fn add_even(&mut self, puts: &EvenPuts<'_>) -> Result<()> {
         let mut done = 0;
         while done < puts.len() {
             let part = puts.part(done..done + self.puts_until_estimate(puts.entry_bytes()));
@@ -240,8 +250,21 @@ impl<'a> Builder<'a> {
             done += part.len();
             self.count_bytes((part.len() * part.entry_bytes()) as u64);
         }
-        self.batch = batch;
-        self.batch.clear();
+        Ok(())
+    }
+
+    fn add_puts(&mut self, puts: &Puts<'_>) -> Result<()> {
+        let mut rest = *puts;
+        while rest.len() > 0 {
+            // Up to the next estimate: no table ends before it.
+            let left = self.estimate_after.saturating_sub(self.since_estimate);
+            let before = rest.count_within(left.saturating_sub(1) as usize, 0);
+            let part = rest.part(0..before + 1);
+            self.end_before(part.key(0))?;
+            self.writer()?.add_puts(&part)?;
+            rest = rest.part(part.len()..rest.len());
+            self.count_bytes(part.bytes() as u64);
+        }
         Ok(())
     }
 

@@ -9,7 +9,7 @@ pub(in crate::table) use self::encoding::encode_empty;
 use self::parting::Parting;
 use super::pointers::PointerColumns;
 use super::shape::Shape;
-use super::{EvenPuts, GROUP_ENTRIES};
+use super::{EvenPuts, GROUP_ENTRIES, PutEnd, Puts};
 use crate::entry::{EntryKind, Pointer, Sequence, append};
 
 /// The most buffer memory that is kept for the next block.
@@ -353,6 +353,25 @@ impl BlockBuilder {
             kind: EntryKind::Put,
         }));
         true
+    }
+
+    /// Adds puts that were counted in the shape.
+    fn push_rows(&mut self, puts: &Puts<'_>) {
+        let start = PutEnd {
+            key: self.keys.len(),
+            value: self.values.len(),
+            sequence: 0,
+        };
+        let (keys, values) = puts.columns();
+        self.keys.extend_from_slice(keys);
+        self.values.extend_from_slice(values);
+        self.rows.extend(puts.ends_from(start).map(|end| Row {
+            key_end: end.key,
+            value_end: end.value,
+            with_head: 0,
+            sequence: end.sequence,
+            kind: EntryKind::Put,
+        }));
     }
 
     fn push_pointer(&mut self, pointer: Pointer) {

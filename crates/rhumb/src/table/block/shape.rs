@@ -2,7 +2,7 @@
 
 use super::pointers::PointerShape;
 use super::sharing::Sharing;
-use super::{EvenPuts, FRAME_BYTES, GROUP_ENTRIES, NewEntry};
+use super::{EvenPuts, FRAME_BYTES, GROUP_ENTRIES, NewEntry, PutEnd, Puts};
 use crate::entry::{EntryKind, Pointer, Sequence};
 use crate::table::form::bits::{packed_bytes, width_of};
 
@@ -78,6 +78,29 @@ impl Shape {
             let size = (puts.key_len, puts.value_len);
             self.add_alike(puts.len(), EntryKind::Put, size, sequences);
         }
+    }
+
+    /// Counts puts, as [`Shape::add`] does each of them.
+    pub fn add_puts(&mut self, puts: &Puts<'_>) {
+        let Some(sequences) = puts.sequence_range() else {
+            return;
+        };
+        let (mut keys, mut values) = ((usize::MAX, 0), (usize::MAX, 0));
+        let mut before = PutEnd::default();
+        for end in puts.ends_from(before) {
+            let (key, value) = (end.key - before.key, end.value - before.value);
+            keys = (key.min(keys.0), key.max(keys.1));
+            values = (value.min(values.0), value.max(values.1));
+            before = end;
+        }
+        // The longest and the shortest are counted as such, and the rest by what they add up to.
+        self.add_alike(1, EntryKind::Put, (keys.0, values.0), sequences);
+        self.key_max = self.key_max.max(keys.1);
+        self.put_max = self.put_max.max(values.1);
+        self.count += puts.len() - 1;
+        self.puts += puts.len() - 1;
+        self.key_bytes += before.key - keys.0;
+        self.put_bytes += before.value - values.0;
     }
 
     /// Counts entries of one kind, whose keys and values have these lengths, with sequences from the first to the second.
@@ -273,26 +296,6 @@ impl Shape {
         Some(FRAME_BYTES + plain + wide + sequences)
     }
 
-    /// About how many of these puts can follow until that bound exceeds `limit` bytes; none where entries are not all puts of their
-    /// size.
-    pub fn even_fit(&self, puts: &EvenPuts<'_>, limit: usize) -> usize {
-        let are_alike = self.count == 0
-            || self.puts == self.count
-                && (self.key_min, self.key_max) == (puts.key_len, puts.key_len)
-                && (self.put_min, self.put_max) == (puts.value_len, puts.value_len);
-        let taken = FRAME_BYTES + self.key_bytes + self.put_bytes;
-        let bits = 8 * limit.saturating_sub(taken);
-        let own = 8 * puts.entry_bytes();
-        if !are_alike || bits <= own {
-            return 0;
-        }
-        let mut with = *self;
-        with.add_even(puts);
-        let width = with.sequence_width() as usize;
-        let fit = bits.saturating_sub(self.count * width) / (own + width);
-        fit.min(puts.len())
-    }
-
     /// Whether it is known at once that the raw form with one more entry takes at most `limit` bytes.
     #[inline]
     pub fn surely_admits(&self, entry: &NewEntry<'_>, limit: usize) -> bool {
@@ -302,55 +305,54 @@ impl Shape {
         puts && most <= limit || self.most_bytes_with(entry) <= limit
     }
 
-    /// A bound on the size of the raw form with one more entry that is known at once: as if keys shared nothing but what the
+    /// A bound on the size of the raw form with one more entry that is known at once; see [`Shape::most_bytes_at_once`].
+    #[inline]
+    pub fn most_bytes_with(&self, entry: &NewEntry<'_>) -> usize {
+        let mut with = *self;
+        with.add(entry);
+        let pointers = match self.pointers.count > 0 || entry.kind == EntryKind::Pointer {
+            true => self.pointers.most_bytes_with_one(self.count),
+            false => 0,
+        };
+        with.most_bytes_at_once() + pointers
+    }
+
+    /// A bound on the size of the raw form without pointers that is known at once: as if keys shared nothing but what the
     /// measured ones share with the first of their groups. Where all keys, and all values, have one length and nothing was
     /// measured it is exact but for what keys share.
     #[inline]
-    pub fn most_bytes_with(&self, entry: &NewEntry<'_>) -> usize {
-        let count = self.count + 1;
-        let is_put = entry.kind == EntryKind::Put;
-        let (key, value) = (entry.key.len(), if is_put { entry.value.len() } else { 0 });
-        let kinds = match self.kinds_alike && self.kind == Some(entry.kind) {
-            true => 0,
-            false => count,
-        };
-        let offsets = count.div_ceil(GROUP_ENTRIES) * 4;
+    pub fn most_bytes_at_once(&self) -> usize {
+        let count = self.count;
+        let kinds = if self.kinds_alike { 0 } else { count };
+        let offsets = self.groups() * 4;
         let column = |largest: usize| count * length_width(largest).0 + offsets;
-        let key_bytes = self.key_bytes + key;
-        let key_lengths = column(self.key_max.max(key));
+        let key_lengths = column(self.key_max);
         // Keys of one length share only where that takes less, lengths included.
-        let whole_keys = match self.key_min == key && self.key_max == key {
-            true => key_bytes,
-            false => key_bytes + key_lengths,
+        let whole_keys = match self.key_min == self.key_max {
+            true => self.key_bytes,
+            false => self.key_bytes + key_lengths,
         };
         // With the lengths of what is shared and of what is not. Keys that do not share may take 1/32 more.
-        let shared_keys = key_bytes - self.sharing.shared_bytes + 2 * key_lengths;
+        let shared_keys = self.key_bytes - self.sharing.shared_bytes + 2 * key_lengths;
         let keys = match self.even {
             None => whole_keys.min(shared_keys + shared_keys / 32),
             Some(_) => whole_keys,
         };
-        let others = count - self.puts - usize::from(is_put);
-        let longest = self.put_max.max(value);
-        let is_alike = self.put_min.min(longest) == longest && (!is_put || value == longest);
-        let values = match (is_alike, others) {
+        let (others, longest) = (count - self.puts, self.put_max);
+        let values = match (self.put_min >= longest, others) {
             (true, 0) => 0,
             (true, _) if longest == 0 => 0,
             (true, _) => column(longest).max(others * longest),
             (false, _) => column(longest),
         };
-        let range = self.sequence_max.max(entry.sequence) - self.sequence_min.min(entry.sequence);
-        let sequences = (count * width_of(range) as usize).div_ceil(8);
-        let others = self.put_bytes + value + kinds + values;
+        let sequences = (count * self.sequence_width() as usize).div_ceil(8);
+        let others = self.put_bytes + kinds + values;
         // Offsets are wider in large blocks than where it was decided whether keys share.
-        let wide = match key_bytes + others > usize::from(u16::MAX) {
+        let wide = match self.key_bytes + others > usize::from(u16::MAX) {
             true => offsets,
             false => 0,
         };
-        let pointers = match self.pointers.count > 0 || entry.kind == EntryKind::Pointer {
-            true => self.pointers.most_bytes_with_one(self.count),
-            false => 0,
-        };
-        FRAME_BYTES + keys + others + wide + sequences + pointers
+        FRAME_BYTES + keys + others + wide + sequences
     }
 
     /// The size of the raw form: exact but for pointers, which may take less.

@@ -1,4 +1,4 @@
-//! Puts of one size make the same table whether they are written together or one by one.
+//! Puts, of one size or of any, make the same table whether they are written together or one by one.
 
 use std::cmp::Reverse;
 
@@ -6,13 +6,21 @@ use rand::SeedableRng;
 
 use super::placed::{model_of, random_numbers};
 use super::*;
-use crate::table::EvenPuts;
+use crate::table::{EvenPuts, LARGE_ENTRY_BYTES, PutEnd, Puts};
+
+/// Which puts may be written together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Together {
+    OfOneSize,
+    OfAnySize,
+}
 
 /// The bytes of a table but for those that tell how long training took, and what follows them. `together` draws how many puts
-/// of one size are written together at most.
+/// are written together at most.
 fn written(
     settings: &TableSettings,
     model: &Model,
+    which: Together,
     mut together: impl FnMut() -> usize,
 ) -> Vec<u8> {
     let fs = Arc::new(MemoryFileSystem::new());
@@ -24,20 +32,39 @@ fn written(
     let mut before: Option<&Vec<u8>> = None;
     while let Some(((key, sequence), (kind, value))) = rest.pop() {
         let is_new_put = before.replace(key) != Some(key) && *kind == EntryKind::Put;
-        let most = if is_new_put { together() } else { 1 };
+        let is_small = |key: &[u8], value: &[u8]| key.len() + value.len() <= LARGE_ENTRY_BYTES;
+        let most = if is_new_put && is_small(key, value) {
+            together()
+        } else {
+            1
+        };
+        let end = |keys: &[u8], values: &[u8], sequence| PutEnd {
+            key: keys.len(),
+            value: values.len(),
+            sequence,
+        };
+        let mut ends = vec![end(key, value, sequence.0)];
         let (mut keys, mut values, mut sequences) = (key.clone(), value.clone(), vec![sequence.0]);
         while let Some(((next, at), (kind, other))) = rest.last()
             && (*kind == EntryKind::Put && sequences.len() < most && before != Some(next))
-            && (next.len(), other.len()) == (key.len(), value.len())
+            && match which {
+                Together::OfOneSize => (next.len(), other.len()) == (key.len(), value.len()),
+                Together::OfAnySize => is_small(next, other),
+            }
         {
             keys.extend_from_slice(next);
             values.extend_from_slice(other);
+            ends.push(end(&keys, &values, at.0));
             sequences.push(at.0);
             before = Some(next);
             rest.pop();
         }
         if sequences.len() == 1 {
             writer.add(key, sequence.0, *kind, value).unwrap();
+            continue;
+        }
+        if which == Together::OfAnySize {
+            writer.add_puts(&Puts::new(&keys, &values, &ends)).unwrap();
             continue;
         }
         let puts = EvenPuts {
@@ -60,16 +87,18 @@ fn written(
 }
 
 fn check(rng: &mut StdRng, settings: &TableSettings, model: &Model) {
-    let alone = written(settings, model, || 1);
-    let most = [3, 40, 5_000][rng.random_range(0..3)];
-    let together = written(settings, model, || rng.random_range(1..=most));
-    // What is compared begins with the first block and ends within the properties.
-    let differs = alone
-        .iter()
-        .zip(&together)
-        .position(|(one, other)| one != other);
-    assert_eq!(differs, None, "{settings:?}");
-    assert_eq!(alone.len(), together.len());
+    let alone = written(settings, model, Together::OfOneSize, || 1);
+    for which in [Together::OfOneSize, Together::OfAnySize] {
+        let most = [3, 40, 5_000][rng.random_range(0..3)];
+        let together = written(settings, model, which, || rng.random_range(1..=most));
+        // What is compared begins with the first block and ends within the properties.
+        let differs = alone
+            .iter()
+            .zip(&together)
+            .position(|(one, other)| one != other);
+        assert_eq!(differs, None, "{which:?} {settings:?}");
+        assert_eq!(alone.len(), together.len());
+    }
 }
 
 #[test]
@@ -130,5 +159,12 @@ fn puts_that_do_not_ascend_are_refused() {
         };
         let error = writer.add_even(&puts).unwrap_err().to_string();
         assert!(error.contains("does not sort after"), "{error}");
+        let ends = [1, 2].map(|end| PutEnd {
+            key: end,
+            value: end,
+            sequence: 5,
+        });
+        let any = Puts::new(&keys, b"vv", &ends);
+        assert_eq!(writer.add_puts(&any).unwrap_err().to_string(), error);
     }
 }

@@ -6,7 +6,7 @@ use super::placing::{Placer, TARGET_BYTES};
 use crate::error::Result;
 use crate::options::{Compression, Partition, TableSpec};
 use crate::table::LARGE_ENTRY_BYTES;
-use crate::table::block::{EvenPuts, NewEntry};
+use crate::table::block::{NewEntry, Puts};
 
 /// What decides which block an entry goes into.
 #[derive(Debug)]
@@ -55,14 +55,14 @@ pub(super) fn cut_by_bytes(
 }
 
 /// Adds puts as [`cut_by_bytes`] adds each of them.
-pub(super) fn cut_even_by_bytes(
+pub(super) fn cut_all_by_bytes(
     blocks: &mut BlockWriter,
-    puts: &EvenPuts<'_>,
+    puts: &Puts<'_>,
     bytes: usize,
 ) -> Result<()> {
     let mut rest = *puts;
     loop {
-        let early = blocks.open().push_even_early(&rest, bytes);
+        let early = blocks.open().push_early(&rest, bytes);
         rest = rest.part(early..rest.len());
         let Some(next) = rest.entries().next() else {
             return Ok(());

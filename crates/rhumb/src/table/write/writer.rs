@@ -1,6 +1,7 @@
 //! Writes a table: entries in order, then the sections with which they are found.
 
 mod finish;
+mod together;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -12,16 +13,16 @@ use std::time::{Duration, SystemTime};
 use rhumb_index::{IndexSpec, KeyMap};
 
 use super::blocks::{BlockWriter, refused};
-use super::cutter::{Cutter, cut_by_both, cut_by_bytes, cut_by_entries, cut_even_by_bytes};
+use super::cutter::{Cutter, cut_by_both, cut_by_bytes, cut_by_entries};
 use super::index_choice::IndexChoice;
 use super::placing::{Placing, TARGET_BYTES};
-use crate::entry::{EntryKind, MAX_KEY_BYTES, MAX_SEQUENCE, Pointer, Sequence, compare, set_key};
+use crate::entry::{EntryKind, MAX_KEY_BYTES, Pointer, Sequence, compare, set_key};
 use crate::error::{Error, Result};
 use crate::fs::output::Output;
 use crate::fs::{FileSystem, names, ops};
 use crate::memory::{BlockCache, WrittenBlocks};
 use crate::options::{Partition, TableSpec};
-use crate::table::block::{EvenPuts, NewEntry};
+use crate::table::block::NewEntry;
 use crate::table::form::summary::TableMeta;
 use crate::table::form::value_uses::ValueUse;
 use crate::vlog::ValueFileMeta;
@@ -86,6 +87,17 @@ impl Default for Counts {
 }
 
 impl Counts {
+    #[inline(always)]
+    fn of(entry: &NewEntry<'_>) -> Counts {
+        Counts {
+            entries: 1,
+            deletes: u64::from(entry.kind == EntryKind::Delete),
+            key_bytes: entry.key.len() as u64,
+            value_bytes: entry.value.len() as u64,
+            sequences: (entry.sequence, entry.sequence),
+        }
+    }
+
     #[inline]
     fn add(&mut self, other: &Counts) {
         self.entries += other.entries;
@@ -243,43 +255,6 @@ impl TableWriter {
         self.cut(&entry)
     }
 
-    /// Adds puts, whose keys are larger than the last one, as [`TableWriter::add`] does each of them.
-    ///
-    /// # Errors
-    /// As [`TableWriter::add`].
-    pub fn add_even(&mut self, puts: &EvenPuts<'_>) -> Result<()> {
-        let Some(first) = puts.entries().next() else {
-            return Ok(());
-        };
-        let order = match self.counts.entries {
-            0 => Ordering::Greater,
-            _ => compare(first.key, &self.last_key),
-        };
-        // None may be an older version of the last key.
-        self.check(first.key, MAX_SEQUENCE, first.value, order)?;
-        let ascends = |at: &usize| compare(puts.key(at - 1), puts.key(*at)).is_lt();
-        if let Some(at) = (1..puts.len()).find(|at| !ascends(at)) {
-            return Err(self.out_of_order(at as u64));
-        }
-        if self.counts.entries == 0 {
-            self.first_key = first.key.to_vec();
-        }
-        self.count_even(puts);
-        let mut placed = 0;
-        if let Cutter::Model(placer) = &mut self.cutter {
-            let placing;
-            (placed, placing) = placer.add_even(puts, &mut self.blocks)?;
-            if placing == Placing::Ended {
-                self.leave_model()?;
-            }
-        }
-        let rest = puts.part(placed..puts.len());
-        match &self.cutter {
-            Cutter::Bytes(bytes) => cut_even_by_bytes(&mut self.blocks, &rest, *bytes),
-            _ => rest.entries().try_for_each(|entry| self.cut(&entry)),
-        }
-    }
-
     /// Adds an entry to the block that it belongs into.
     #[inline]
     fn cut(&mut self, entry: &NewEntry<'_>) -> Result<()> {
@@ -324,6 +299,11 @@ impl TableWriter {
         if !order.is_gt() && !older {
             return Err(self.out_of_order(0));
         }
+        self.check_size(key, value)
+    }
+
+    #[inline]
+    fn check_size(&self, key: &[u8], value: &[u8]) -> Result<()> {
         if key.len() > MAX_KEY_BYTES || value.len() > u32::MAX as usize - ENTRY_OVERHEAD_BYTES {
             return Err(Error::InvalidArgument(format!(
                 "a key of {} bytes with a value of {} bytes does not fit into a table",
@@ -347,34 +327,10 @@ impl TableWriter {
 
     #[inline(always)]
     fn count(&mut self, entry: &NewEntry<'_>) {
-        self.counts.add(&Counts {
-            entries: 1,
-            deletes: u64::from(entry.kind == EntryKind::Delete),
-            key_bytes: entry.key.len() as u64,
-            value_bytes: entry.value.len() as u64,
-            sequences: (entry.sequence, entry.sequence),
-        });
+        self.counts.add(&Counts::of(entry));
         self.last_sequence = entry.sequence;
         if entry.new_key {
             set_key(&mut self.last_key, entry.key);
-        }
-    }
-
-    fn count_even(&mut self, puts: &EvenPuts<'_>) {
-        let Some(sequences) = puts.sequence_range() else {
-            return;
-        };
-        let count = puts.len() as u64;
-        self.counts.add(&Counts {
-            entries: count,
-            deletes: 0,
-            key_bytes: count * puts.key_len as u64,
-            value_bytes: count * puts.value_len as u64,
-            sequences,
-        });
-        if let (Some(sequence), Some(last)) = (puts.sequences.last(), puts.len().checked_sub(1)) {
-            self.last_sequence = *sequence;
-            set_key(&mut self.last_key, puts.key(last));
         }
     }
 

@@ -10,7 +10,10 @@ use rhumb_index::search::common_prefix;
 
 use super::{BlockBuilder, NewEntry, Shape};
 use crate::entry::EntryKind;
-use crate::table::block::EvenPuts;
+use crate::table::block::{FRAME_BYTES, Puts};
+
+/// About what a put takes besides its key and its value: two lengths of its key, and one of its value.
+const PUT_OVERHEAD_BYTES: usize = 3;
 
 /// A place between two entries of a block.
 #[derive(Debug, Clone, Copy)]
@@ -47,17 +50,45 @@ impl BlockBuilder {
         fits
     }
 
-    /// Adds as many of the first puts as it is known at once that the block does not get into its last tenth by them, as
-    /// [`BlockBuilder::push_parting`] does each of them. Returns how many that were.
-    pub fn push_even_early(&mut self, puts: &EvenPuts<'_>, limit: usize) -> usize {
+    /// Adds as many of the first puts as it is known at once, or after what the keys share was measured, that the block does not get
+    /// into its last tenth by them, as [`BlockBuilder::push_parting`] does each of them. Returns how many that were.
+    pub fn push_early(&mut self, puts: &Puts<'_>, limit: usize) -> usize {
         let late = limit - limit / 10;
-        let fit = self.shape.even_fit(puts, late);
-        let first = puts.part(0..fit);
-        match fit > 0 && !self.is_late && self.push_even_within(&first, late, usize::from(u16::MAX))
-        {
-            true => fit,
-            false => 0,
+        if self.is_late || self.shape.pointers.count > 0 {
+            return 0;
         }
+        match self.push_at_once(puts, late) {
+            0 if self.shape.sharing.entries < self.count() => {
+                self.measure();
+                self.push_at_once(puts, late)
+            }
+            added => added,
+        }
+    }
+
+    /// Adds as many of the first puts as it is known at once that the raw form takes at most `limit` bytes with them.
+    fn push_at_once(&mut self, puts: &Puts<'_>, limit: usize) -> usize {
+        let taken = match self.count() {
+            0 => FRAME_BYTES,
+            _ => self.shape.most_bytes_at_once(),
+        };
+        let room = usize::from(u16::MAX) - self.count().min(usize::from(u16::MAX));
+        let mut fit = puts
+            .count_within(limit.saturating_sub(taken), PUT_OVERHEAD_BYTES)
+            .min(room);
+        while fit > 0 {
+            let first = puts.part(0..fit);
+            let mut with = self.shape;
+            with.add_puts(&first);
+            if with.most_bytes_at_once() <= limit {
+                self.shape = with;
+                self.push_rows(&first);
+                return fit;
+            }
+            // Their sizes or sequences differ so much that entries before them take more as well.
+            fit /= 2;
+        }
+        0
     }
 
     /// Keeps the place before an entry if the separator there is as short as any before.
@@ -147,6 +178,7 @@ impl BlockBuilder {
 mod tests {
     use super::*;
     use crate::entry::Pointer;
+    use crate::table::block::PutEnd;
     use crate::test_seed::test_seed;
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
@@ -240,6 +272,70 @@ mod tests {
         }
         close(&mut block);
         counts
+    }
+
+    /// As [`cut`], for puts of different keys, of which up to `together` are added at once where that can be.
+    fn cut_together(entries: &[Owned], limit: usize, together: usize) -> (Vec<usize>, usize) {
+        let (mut block, mut next) = (BlockBuilder::default(), BlockBuilder::default());
+        let (mut counts, mut at_once) = (Vec::new(), 0);
+        for part in entries.chunks(together) {
+            let (mut keys, mut values, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+            for entry in part {
+                keys.extend_from_slice(&entry.key);
+                values.extend_from_slice(&entry.value);
+                ends.push(PutEnd {
+                    key: keys.len(),
+                    value: values.len(),
+                    sequence: entry.sequence,
+                });
+            }
+            let mut rest = Puts::new(&keys, &values, &ends);
+            while rest.len() > 0 {
+                let early = block.push_early(&rest, limit);
+                at_once += early;
+                rest = rest.part(early..rest.len());
+                let Some(entry) = rest.entries().next() else {
+                    break;
+                };
+                while !block.push_parting(&entry, limit) {
+                    block.part(&mut next);
+                    counts.push(block.count());
+                    block.clear();
+                    std::mem::swap(&mut block, &mut next);
+                }
+                rest = rest.part(1..rest.len());
+            }
+        }
+        counts.push(block.count());
+        (counts, at_once)
+    }
+
+    #[test]
+    fn blocks_do_not_depend_on_what_is_added_together() {
+        let mut rng = StdRng::seed_from_u64(test_seed());
+        let (mut all, mut at_once) = (0, 0);
+        for _ in 0..300 {
+            let mut entries = entries(&mut rng, 600);
+            entries.retain(|entry| entry.new_key && entry.kind == EntryKind::Put);
+            // All visible to everybody, or with sequences that take more bits the later they come, or any.
+            match rng.random_range(0..3) {
+                0 => entries.iter_mut().for_each(|entry| entry.sequence = 0),
+                1 => (1..)
+                    .zip(&mut entries)
+                    .for_each(|(n, entry)| entry.sequence = n),
+                _ => {}
+            }
+            if rng.random_bool(0.2) {
+                let at = rng.random_range(0..entries.len());
+                entries[at].value = vec![7; rng.random_range(200..2_000)];
+            }
+            let limit = rng.random_range(200..6_000);
+            let (counts, added) = cut_together(&entries, limit, rng.random_range(1..200));
+            assert_eq!(counts, cut(&entries, limit));
+            (all, at_once) = (all + entries.len(), at_once + added);
+        }
+        println!("{at_once} of {all} were added together");
+        assert!(at_once > all / 2);
     }
 
     #[test]
