@@ -261,6 +261,10 @@ impl<'a> BlockView<'a> {
         let (shared, suffix) = self.key_parts(slot);
         match key.split_at_checked(self.prefix().len()) {
             Some((start, rest)) => self.prefix().cmp(start).then_with(|| {
+                if shared.is_empty() {
+                    // To compare nothing takes 100 ns where it lies nowhere and the C library masks what it loads.
+                    return suffix.cmp(rest);
+                }
                 let (start, rest) = rest.split_at(shared.len().min(rest.len()));
                 shared.cmp(start).then_with(|| suffix.cmp(rest))
             }),
