@@ -13,7 +13,7 @@ mod visible;
 
 use crate::entry::Cursor;
 use crate::error::Result;
-use crate::table::{EvenRun, Limits, PlainEntries, Reach};
+use crate::table::{BlockRun, Limits, PlainEntries, Reach};
 
 pub(crate) use clipped::ClippedCursor;
 pub(crate) use idle::IdleCursors;
@@ -45,10 +45,10 @@ pub(crate) trait Lends: Cursor {
         let _ = (plain, key);
     }
 
-    /// Passes entries from the current one on by columns, as far as all that is merged lies in blocks of puts of one size, and
+    /// Passes entries from the current one on by columns, as far as all that is merged lies in blocks of puts, and
     /// their keys are below `until`. They come in order, the newest version of a key first. Moves to the first one that was
     /// not passed. `pass` is also told whether an entry may be of the same key as the one before it. Returns how many were
-    /// passed, which are at most `most`.
+    /// passed, which are at most `most`; where keys have different lengths, some thousands.
     ///
     /// # Errors
     /// If a block cannot be read; those of `pass`.
@@ -56,7 +56,7 @@ pub(crate) trait Lends: Cursor {
         &mut self,
         until: Option<&[u8]>,
         most: u64,
-        pass: impl FnMut(&EvenRun, bool) -> Result<()>,
+        pass: impl FnMut(&BlockRun, bool) -> Result<()>,
     ) -> Result<u64> {
         let _ = (until, most, pass);
         Ok(0)

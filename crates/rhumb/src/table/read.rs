@@ -1,8 +1,8 @@
 //! Open tables: gets, cursors, and the loading of blocks.
 
 pub(in crate::table) mod ahead;
+pub(in crate::table) mod block_run;
 pub(in crate::table) mod cursor;
-pub(in crate::table) mod even_run;
 pub(in crate::table) mod get;
 pub(in crate::table) mod learned;
 pub(in crate::table) mod likely;

@@ -1,5 +1,8 @@
-//! Merging blocks of puts of one size: their keys and values are read where they lie, and a number for each run decides which
-//! entry is next.
+//! Merging blocks of puts. Where all have one size their keys and values are read where they lie, and a number for each run decides which
+//! entry is next. Keys of different lengths are copied one behind the other, and runs kept in the order of their entries: such
+//! keys mostly begin alike, so that numbers decide little.
+
+use std::cmp::Ordering;
 
 use rhumb_index::search::{common_prefix, first_eight};
 
@@ -7,7 +10,7 @@ use super::{Head, MergeCursor};
 use crate::cursor::Source;
 use crate::entry::{Cursor, Direction};
 use crate::error::Result;
-use crate::table::{EvenRun, TableCursor};
+use crate::table::{BlockRun, TableCursor};
 
 /// More runs are not merged so: the least of their heads is found by looking at all.
 const MOST_RUNS: usize = 16;
@@ -16,14 +19,20 @@ const MOST_RUNS: usize = 16;
 pub(super) const LEAST_PAUSE: u32 = if cfg!(test) { 2 } else { 32 };
 pub(super) const MOST_PAUSE: u32 = if cfg!(test) { 2 } else { 1024 };
 
+/// So many times as many entries as asked for are passed where keys were copied: those that are left of each block are copied once
+/// more the next time.
+const COPIED_AT_ONCE: u64 = 16;
+
 /// Runs that are merged, each of which a child has lent.
 pub(super) struct Runs {
     /// The number of the child, and what it has lent.
-    runs: Vec<(usize, EvenRun)>,
+    runs: Vec<(usize, BlockRun)>,
     /// Of the key of the entry of each, eight bytes behind those that all keys begin with.
     heads: Vec<u64>,
     /// The head of a key that no entry may reach; `None` if all keys are below.
     limit: Option<u64>,
+    /// The runs in the order of their entries, if keys of any were copied; else empty.
+    order: Vec<usize>,
 }
 
 impl Runs {
@@ -47,11 +56,55 @@ impl Runs {
             run.leave_out(left_out);
             self.heads.push(run.head());
         }
+        self.order.clear();
+        if self.runs.iter().any(|(_, run)| run.is_copied()) {
+            let mut order = std::mem::take(&mut self.order);
+            order.extend(0..self.runs.len());
+            order.sort_unstable_by(|&one, &other| self.compare(one, other));
+            self.order = order;
+        }
+    }
+
+    /// The order of the entries of two runs.
+    #[inline]
+    fn compare(&self, one: usize, other: usize) -> Ordering {
+        match (self.heads.get(one), self.heads.get(other)) {
+            (Some(head), Some(others)) if head != others => head.cmp(others),
+            _ => self.compare_in_full(one, other),
+        }
+    }
+
+    /// The order of the entries of two runs with equal heads; of equal entries that of the newer child comes first.
+    fn compare_in_full(&self, one: usize, other: usize) -> Ordering {
+        let (Some((child, one)), Some((sibling, other))) =
+            (self.runs.get(one), self.runs.get(other))
+        else {
+            return one.cmp(&other);
+        };
+        let newer_first = || other.sequence().cmp(&one.sequence());
+        let order = one.compare(other).then_with(newer_first);
+        order.then(child.cmp(sibling))
+    }
+
+    /// Moves the run that was the first of the order, whose entry has changed, behind those that come before it.
+    #[inline]
+    fn resettle(&mut self) {
+        let Some((&first, others)) = self.order.split_first() else {
+            return;
+        };
+        let comes_first = |next: &&usize| self.compare(**next, first).is_lt();
+        let passed = others.iter().take_while(comes_first).count();
+        if let Some(moved) = self.order.get_mut(..=passed) {
+            moved.rotate_left(1);
+        }
     }
 
     /// The run with the next entry, and the head of its key.
     #[inline]
     fn next(&self) -> Option<(usize, u64)> {
+        if let Some(&first) = self.order.first() {
+            return Some((first, *self.heads.get(first)?));
+        }
         let (&first, others) = self.heads.split_first()?;
         let (mut at, mut least) = (0, first);
         for (place, &head) in others.iter().enumerate() {
@@ -71,25 +124,12 @@ impl Runs {
     fn next_in_full(&self, head: u64) -> Option<usize> {
         let tied = self.heads.iter().enumerate();
         let tied = tied.filter(|(_, own)| **own == head).map(|(at, _)| at);
-        tied.min_by(|&one, &other| {
-            let (Some((child, one)), Some((sibling, other))) =
-                (self.runs.get(one), self.runs.get(other))
-            else {
-                return one.cmp(&other);
-            };
-            let newer_first = || {
-                other
-                    .sequence()
-                    .cmp(&one.sequence())
-                    .then(child.cmp(sibling))
-            };
-            one.compare(other).then_with(newer_first)
-        })
+        tied.min_by(|&one, &other| self.compare_in_full(one, other))
     }
 
     /// Whether the entry of a run, whose key has this head, is below the limit.
     #[inline]
-    fn is_below(&self, run: &EvenRun, head: u64, until: Option<&[u8]>) -> bool {
+    fn is_below(&self, run: &BlockRun, head: u64, until: Option<&[u8]>) -> bool {
         match (self.limit, until) {
             (Some(limit), Some(until)) => head < limit || run.is_below(until),
             _ => true,
@@ -105,6 +145,14 @@ impl MergeCursor<Source> {
 
     /// What the valid children lend; `None`, and they keep it, if one lends nothing.
     pub(super) fn lend_runs(&mut self) -> Option<Runs> {
+        let mut order = self.order.iter();
+        let may_lend = |child: &Head, children: &mut Vec<Source>| {
+            let table = children.get_mut(child.number).and_then(Source::table);
+            table.is_some_and(|table| table.may_lend_run())
+        };
+        if !order.all(|child| may_lend(child, &mut self.children)) {
+            return None;
+        }
         let mut runs = Vec::with_capacity(self.order.len());
         for &Head { number, .. } in &self.order {
             let child = self.children.get_mut(number);
@@ -121,10 +169,11 @@ impl MergeCursor<Source> {
             heads: Vec::with_capacity(runs.len()),
             runs,
             limit: None,
+            order: Vec::new(),
         })
     }
 
-    fn give_back(&mut self, runs: Vec<(usize, EvenRun)>) {
+    fn give_back(&mut self, runs: Vec<(usize, BlockRun)>) {
         for (number, run) in runs {
             if let Some(table) = self.children.get_mut(number).and_then(Source::table) {
                 table.take_back_run(run);
@@ -150,9 +199,13 @@ impl MergeCursor<Source> {
         runs: &mut Runs,
         until: Option<&[u8]>,
         most: u64,
-        mut pass: impl FnMut(&EvenRun, bool) -> Result<()>,
+        mut pass: impl FnMut(&BlockRun, bool) -> Result<()>,
     ) -> Result<u64> {
         runs.settle(until);
+        let most = match runs.order.is_empty() {
+            true => most,
+            false => most.saturating_mul(COPIED_AT_ONCE),
+        };
         let (mut passed, mut before) = (0, None);
         while passed < most
             && let Some((at, head)) = runs.next()
@@ -167,6 +220,7 @@ impl MergeCursor<Source> {
             };
             if run.step() {
                 *head = run.head();
+                runs.resettle();
                 continue;
             }
             if !self.go_on(runs, at)? {

@@ -4,7 +4,7 @@ use super::{Head, MergeCursor};
 use crate::cursor::{Lends, Source};
 use crate::entry::Cursor;
 use crate::error::Result;
-use crate::table::{EvenRun, Limits, PlainEntries, Reach, TableCursor};
+use crate::table::{BlockRun, Limits, PlainEntries, Reach, TableCursor};
 
 impl Lends for MergeCursor<Source> {
     /// Entries of the block of the current entry, as far as they come before the current entries of all other children. Where
@@ -42,7 +42,7 @@ impl Lends for MergeCursor<Source> {
         &mut self,
         until: Option<&[u8]>,
         most: u64,
-        pass: impl FnMut(&EvenRun, bool) -> Result<()>,
+        pass: impl FnMut(&BlockRun, bool) -> Result<()>,
     ) -> Result<u64> {
         if !self.columns.is_due() || !self.suits_columns() {
             return Ok(0);

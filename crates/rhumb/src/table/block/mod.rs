@@ -8,6 +8,7 @@
 //! and [`BlockView`] reads it in place.
 
 mod builder;
+mod copied_rows;
 mod even_puts;
 mod fence_keys;
 mod header;
@@ -27,6 +28,7 @@ mod view;
 mod walk;
 
 pub(in crate::table) use builder::{BlockBuilder, NewEntry, encode_empty};
+pub(in crate::table) use copied_rows::CopiedRows;
 pub(crate) use even_puts::EvenPuts;
 use fence_keys::FENCE_KEY_BYTES;
 pub(in crate::table) use fence_keys::Fence;

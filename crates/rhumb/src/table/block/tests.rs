@@ -62,6 +62,9 @@ fn check(entries: &Entries, raw: &[u8]) {
     let view = BlockView::new(raw, &layout);
     assert_eq!(view.count(), entries.len());
     view.check_order().unwrap();
+    if view.is_of_kind(EntryKind::Put) {
+        check_copies(entries, &view);
+    }
     check_walks(entries, &view);
     let mut found = Vec::new();
     for (slot, ((key, sequence), value)) in entries.iter().enumerate() {
@@ -136,6 +139,26 @@ fn check_walks(entries: &Entries, view: &BlockView<'_>) {
                 view.value(slot)
             );
         }
+    }
+}
+
+/// Copies the keys from several slots on.
+fn check_copies(entries: &Entries, view: &BlockView<'_>) {
+    let mut copied = CopiedRows::default();
+    for from in (0..entries.len()).step_by(7) {
+        assert!(view.copy_rows(from, usize::MAX, &mut copied));
+        assert_eq!(copied.prefix(), view.prefix());
+        let mut place = copied.key_place(from);
+        for (slot, ((expected, _), _)) in entries.iter().enumerate().skip(from) {
+            if slot > from {
+                place = copied.key_behind(place.end, slot);
+            }
+            assert_eq!(copied.key(&place), expected, "{slot} from {from}");
+            assert_eq!(copied.key_place(slot), place);
+            assert_eq!(copied.value_place(slot), view.value(slot));
+        }
+        let key_bytes: usize = entries.keys().map(|(key, _)| key.len()).sum();
+        assert!(key_bytes == 0 || !view.copy_rows(0, key_bytes - 1, &mut copied));
     }
 }
 

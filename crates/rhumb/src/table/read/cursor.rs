@@ -13,7 +13,7 @@ use crate::entry::cursor_checks::count_visit;
 use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Pointer, Sequence};
 use crate::error::Result;
 use crate::memory::{Pinned, Pins};
-use crate::table::block::Walk;
+use crate::table::block::{CopiedRows, Walk};
 
 /// A position in a table.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub(crate) struct TableCursor {
     kind: EntryKind,
     /// The current pointer in its encoded form, if the entry is one.
     pointer: [u8; Pointer::BYTES],
+    /// Memory for copies of keys that are [lent](TableCursor::lend_run).
+    pub(super) spare_rows: Option<Box<CopiedRows>>,
 }
 
 impl TableReader {
@@ -56,6 +58,7 @@ impl TableReader {
             sequence: 0,
             kind: EntryKind::Delete,
             pointer: [0; Pointer::BYTES],
+            spare_rows: None,
         }
     }
 }
