@@ -241,6 +241,10 @@ impl WriteFile for Written {
         Ok(written)
     }
 
+    fn preallocate(&self, offset: u64, bytes: u64) -> bool {
+        self.inner.preallocate(offset, bytes)
+    }
+
     fn begin_sync(&self) -> io::Result<()> {
         let [before, _] = self.begin(|| self.inner.begin_sync())?;
         sleep_until(before);

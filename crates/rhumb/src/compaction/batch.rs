@@ -100,6 +100,15 @@ impl Batch {
         };
     }
 
+    /// Begins with puts of any size, or with those of the size of some entries before them. There must be none.
+    pub fn begin(&mut self, takes_any: bool) {
+        self.sizes = match (takes_any, self.sizes) {
+            (true, _) => Sizes::Any,
+            (false, Sizes::Any) => Sizes::default(),
+            (false, alike) => alike,
+        };
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.sequences.is_empty() && self.ends.is_empty()

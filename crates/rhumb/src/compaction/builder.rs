@@ -211,7 +211,7 @@ impl<'a> Builder<'a> {
             if !self.batch.is_empty() {
                 self.add_batch()?;
             }
-            let by_bytes = self.open.as_ref().is_some_and(TableWriter::cuts_by_bytes);
+            let by_bytes = self.cuts_by_bytes();
             self.batch.begin_behind(entry, by_bytes);
         }
         if self.stays && entry.kind == EntryKind::Put && self.waiting.is_empty() {
@@ -238,7 +238,13 @@ impl<'a> Builder<'a> {
         }
         self.batch = batch;
         self.batch.clear();
+        self.batch.begin(self.cuts_by_bytes());
         Ok(())
+    }
+
+    /// Whether the open table takes puts of any sizes together.
+    fn cuts_by_bytes(&self) -> bool {
+        self.open.as_ref().is_some_and(TableWriter::cuts_by_bytes)
     }
 
     fn add_even(&mut self, puts: &EvenPuts<'_>) -> Result<()> {

@@ -97,7 +97,7 @@ pub trait WriteFile: Debug + Send + Sync {
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
     /// Sets room on the device aside for `bytes` from `offset` on, which takes less time than finding it for each write there. Neither
     /// the length nor the contents change; [`WriteFile::truncate`] gives back what lies behind its length. Whether there is such room
-    /// now; the default says that there is none.
+    /// now; the default says that there is none. A file system over another one should pass the call on.
     fn preallocate(&self, offset: u64, bytes: u64) -> bool {
         let _ = (offset, bytes);
         false

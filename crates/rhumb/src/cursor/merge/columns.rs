@@ -1,6 +1,6 @@
 //! Merging blocks of puts. Where all have one size their keys and values are read where they lie, and a number for each run decides which
-//! entry is next. Keys of different lengths are copied one behind the other, and runs kept in the order of their entries: such
-//! keys mostly begin alike, so that numbers decide little.
+//! entry is next. Elsewhere keys are copied one behind the other, and runs kept in the order of their entries: neighbours among
+//! keys of different lengths, such as paths, mostly begin alike, so that numbers decide little.
 
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ pub(super) const MOST_PAUSE: u32 = if cfg!(test) { 2 } else { 1024 };
 
 /// So many times as many entries as asked for are passed where keys were copied: those that are left of each block are copied once
 /// more the next time.
-const COPIED_AT_ONCE: u64 = 16;
+const COPIED_AT_ONCE: u64 = 4;
 
 /// Runs that are merged, each of which a child has lent.
 pub(super) struct Runs {

@@ -52,6 +52,11 @@ impl CopiedRows {
         self.keys.get(place.start..place.end).unwrap_or_default()
     }
 
+    /// The slot behind those that were copied.
+    pub fn end(&self) -> usize {
+        self.first + self.rows.len()
+    }
+
     /// Where the value at `slot` starts in the raw form, and its length.
     #[inline]
     pub fn value_place(&self, slot: usize) -> (usize, usize) {
@@ -60,9 +65,9 @@ impl CopiedRows {
 }
 
 impl BlockView<'_> {
-    /// Copies the keys from `slot` on, and a few before it. All entries must be puts. Returns `false`, with some copied, if they take
-    /// more than `most` bytes.
-    pub fn copy_rows(&self, slot: usize, most: usize, copied: &mut CopiedRows) -> bool {
+    /// Copies the keys from `slot` on, and a few before it, until there are `enough` bytes of them. All entries must be puts.
+    pub fn copy_rows(&self, slot: usize, enough: usize, copied: &mut CopiedRows) {
+        let wanted = slot;
         let layout = self.layout;
         let (prefix, in_group) = (self.prefix(), (1 << layout.group_shift) - 1);
         // Keys share with the first one of their group.
@@ -90,16 +95,15 @@ impl BlockView<'_> {
             if slot & in_group == 0 {
                 head = start;
             }
-            if copied.keys.len() > most {
-                return false;
-            }
             let value_len = layout.value.get(self.raw, slot);
             copied.rows.push(Row {
                 key_end: copied.keys.len(),
                 value: (value, value_len),
             });
             (at, value) = (at + len, value + value_len);
+            if slot >= wanted && copied.keys.len() >= enough {
+                break;
+            }
         }
-        true
     }
 }

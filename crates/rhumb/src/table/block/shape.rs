@@ -93,7 +93,7 @@ impl Shape {
             values = (value.min(values.0), value.max(values.1));
             before = end;
         }
-        // The longest and the shortest are counted as such, and the rest by what they add up to.
+        // One is counted as if it had the shortest key and the shortest value, then what the others have beyond that.
         self.add_alike(1, EntryKind::Put, (keys.0, values.0), sequences);
         self.key_max = self.key_max.max(keys.1);
         self.put_max = self.put_max.max(values.1);
@@ -136,6 +136,11 @@ impl Shape {
     /// Counts the pointer of the entry counted last; `new_file` states that it is the first one into its file.
     pub fn add_pointer(&mut self, pointer: Pointer, new_file: bool) {
         self.pointers.add(pointer, new_file);
+    }
+
+    /// Whether all entries are puts.
+    pub fn has_only_puts(&self) -> bool {
+        self.puts == self.count
     }
 
     /// The length of the block prefix.

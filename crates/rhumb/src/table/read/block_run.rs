@@ -1,4 +1,4 @@
-//! The rest of a block of puts, for merges that go over columns.
+//! The rest of a block of puts, or a piece of it, for merges that go over columns.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -12,8 +12,8 @@ use crate::entry::cursor_checks::count_visit;
 use crate::entry::{EntryKind, Sequence, is_same, set_key};
 use crate::table::block::{CopiedRows, Strides};
 
-/// The most bytes of keys that are copied of a block: more than the keys of any block but of one made to be large.
-const MOST_COPIED_BYTES: usize = 1 << 20;
+/// So many bytes of keys are copied at once: of all blocks but those made to be large, whose entries are lent in pieces, all.
+const COPIED_BYTES: usize = 64 << 10;
 
 /// Entries of a block from the current one of a cursor on: puts, some of which may be of the same key.
 #[derive(Debug)]
@@ -21,7 +21,8 @@ pub(crate) struct BlockRun {
     block: LoadedBlock,
     rows: Rows,
     slot: usize,
-    count: usize,
+    /// The slot behind the last entry.
+    end: usize,
     /// How many bytes that all keys of a merge begin with are left out of heads.
     left_out: usize,
     /// Of what the block prefix has behind them: the first eight bytes, and how many bits it takes.
@@ -39,7 +40,7 @@ enum Rows {
 }
 
 impl BlockRun {
-    /// Whether keys may have different lengths.
+    /// Whether keys are copied, as where they or their values may have different lengths.
     pub fn is_copied(&self) -> bool {
         matches!(self.rows, Rows::Copied(..))
     }
@@ -79,7 +80,7 @@ impl BlockRun {
     /// Goes to the next entry; returns `false`, and stays, if there is none.
     #[inline]
     pub fn step(&mut self) -> bool {
-        let goes_on = self.slot + 1 < self.count;
+        let goes_on = self.slot + 1 < self.end;
         #[cfg(test)]
         if goes_on {
             count_visit();
@@ -180,31 +181,29 @@ impl TableCursor {
         here.is_some_and(|block| block.view().is_of_kind(EntryKind::Put))
     }
 
-    /// Lends the entries of the current block from the current one on, if they are puts. Until they are
+    /// Lends entries of the current block from the current one on, if they are puts. Until they are
     /// [given back](TableCursor::take_back_run), or the cursor seeks, it is invalid.
     pub fn lend_run(&mut self) -> Option<BlockRun> {
         if !self.may_lend_run() {
             return None;
         }
         let view = self.here.as_ref()?.view();
-        let rows = match view.strides() {
-            Some(strides) => Rows::Even(strides),
+        let slot = self.slot;
+        let (rows, end) = match view.strides() {
+            Some(strides) => (Rows::Even(strides), view.count()),
             None => {
                 let mut rows = self.spare_rows.take().unwrap_or_default();
-                if !view.copy_rows(self.slot, MOST_COPIED_BYTES, &mut rows) {
-                    return None;
-                }
-                let place = rows.key_place(self.slot);
-                Rows::Copied(rows, place)
+                view.copy_rows(slot, COPIED_BYTES, &mut rows);
+                let (place, end) = (rows.key_place(slot), rows.end());
+                (Rows::Copied(rows, place), end)
             }
         };
-        let (slot, count) = (self.slot, view.count());
         self.walk = None;
         Some(BlockRun {
             block: self.here.take()?,
             rows,
             slot,
-            count,
+            end,
             left_out: 0,
             prefix_head: 0,
             prefix_bits: 0,
