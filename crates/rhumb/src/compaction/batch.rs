@@ -82,22 +82,15 @@ impl Batch {
 
     /// Begins behind an entry that was not taken: with puts of any size, or with those that have its size. There must be none.
     pub fn begin_behind(&mut self, entry: &Survivor<'_>, takes_any: bool) {
-        let size = (entry.key.len(), entry.value.len());
-        let alike = match self.sizes {
-            Sizes::Alike { key, value, before } if size == (key, value) => before,
-            _ => 0,
-        };
-        self.sizes = match takes_any {
-            true => Sizes::Any,
-            false => Sizes::Alike {
-                key: size.0,
-                value: size.1,
-                before: match size.0 + size.1 <= MOST_ENTRY_BYTES {
-                    true => alike.saturating_add(1),
-                    false => 0,
-                },
-            },
-        };
+        self.begin(takes_any);
+        if let Sizes::Alike { key, value, before } = &mut self.sizes {
+            let size = (entry.key.len(), entry.value.len());
+            if size != (*key, *value) || size.0 + size.1 > MOST_ENTRY_BYTES {
+                *before = 0;
+            }
+            (*key, *value) = size;
+            *before = before.saturating_add(1);
+        }
     }
 
     /// Begins with puts of any size, or with those of the size of some entries before them. There must be none.

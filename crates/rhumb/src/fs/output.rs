@@ -12,8 +12,8 @@ use crate::error::Result;
 /// conversion).
 const BEGIN_EVERY: u64 = 512 << 10;
 
-/// Room is set aside for so many bytes at a time, or as many as there are already: where the file system finds it for each write of a piece, writing takes half as much
-/// more of the processor's time (docs/performance.md, Flushes and merges).
+/// Room is set aside for so many bytes at a time, or as many as there are already: where the file system finds it for each write
+/// of a piece, writing takes half as much more of the processor's time (docs/performance.md, Flushes and merges).
 const ROOM_BYTES: u64 = 1 << 20;
 
 /// A file that is being written.
@@ -126,16 +126,19 @@ mod tests {
     use crate::error::Error;
     use crate::fs::{Fault, FaultAt, FaultyFileSystem, FileCall, MemoryFileSystem, Plan};
 
+    /// How many calls of a kind were made.
+    fn calls(disk: &FaultyFileSystem, call: FileCall) -> u64 {
+        let sites = disk.sites();
+        let calls = sites.iter().filter(|(site, _)| site.call == call);
+        calls.map(|(_, calls)| *calls).sum()
+    }
+
     #[test]
     fn the_device_takes_large_files_as_they_grow() {
         let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
         let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
         let mut output = Output::create(&fs, "file".into()).unwrap();
-        let calls = |call| {
-            let sites = disk.sites();
-            let calls = sites.iter().filter(|(site, _)| site.call == call);
-            calls.map(|(_, calls)| *calls).sum::<u64>()
-        };
+        let calls = |call| calls(&disk, call);
         let part = vec![7; 1 << 18];
         for written in 1..=10 {
             output.write(&part).unwrap();
@@ -165,14 +168,9 @@ mod tests {
         }
         let before = behind();
         output.sync().unwrap();
-        let bytes = std::fs::read(&path).unwrap();
-        let expected = pieces.iter().enumerate();
-        assert!(
-            bytes.iter().eq(expected
-                .flat_map(|(i, n)| vec![i as u8; *n])
-                .collect::<Vec<_>>()
-                .iter())
-        );
+        let pieces = pieces.iter().enumerate();
+        let expected: Vec<u8> = pieces.flat_map(|(i, n)| vec![i as u8; *n]).collect();
+        assert!(std::fs::read(&path).unwrap() == expected);
         (before, behind())
     }
 
@@ -190,14 +188,7 @@ mod tests {
     fn what_was_written_without_room_is_cut_nowhere() {
         let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
         let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
-        let cuts = |disk: &FaultyFileSystem| {
-            let sites = disk.sites();
-            sites
-                .iter()
-                .filter(|(site, _)| site.call == FileCall::Truncate)
-                .map(|(_, calls)| *calls)
-                .sum::<u64>()
-        };
+        let cuts = |disk: &FaultyFileSystem| calls(disk, FileCall::Truncate);
         let mut output = Output::create(&fs, "file".into()).unwrap();
         output.write(&[1; 100]).unwrap();
         output.sync().unwrap();
