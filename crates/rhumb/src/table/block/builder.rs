@@ -6,7 +6,7 @@ mod parting;
 use rhumb_index::search::common_prefix;
 
 pub(in crate::table) use self::encoding::encode_empty;
-use self::parting::Parting;
+use self::parting::Late;
 use super::pointers::PointerColumns;
 use super::shape::Shape;
 use super::{EvenPuts, GROUP_ENTRIES, PutEnd, Puts};
@@ -66,10 +66,8 @@ pub(in crate::table) struct BlockBuilder {
     /// The smallest and the largest distance from an entry's expected slot to its own; `None` if no
     /// slot was expected.
     hint: Option<(i64, i64)>,
-    /// Whether it has nearly all the bytes that a block may have.
-    is_late: bool,
-    /// Where it should end, if it has to before the next entry.
-    parting: Option<Parting>,
+    /// Where its last tenth begins, once it has come there.
+    late: Option<Late>,
 }
 
 /// The smallest and the largest distance with that of one more entry from the slot where it was expected.
@@ -385,8 +383,7 @@ impl BlockBuilder {
     pub fn clear(&mut self) {
         self.shape = Shape::without_entries(self.shape.even);
         self.hint = None;
-        self.is_late = false;
-        self.parting = None;
+        self.late = None;
         self.repeats = false;
         self.keys.clear();
         self.values.clear();

@@ -69,7 +69,13 @@ impl Shape {
     #[inline]
     pub fn add(&mut self, entry: &NewEntry<'_>) {
         let size = (entry.key.len(), entry.value.len());
-        self.add_alike(1, entry.kind, size, (entry.sequence, entry.sequence));
+        self.add_one(entry.kind, size, entry.sequence);
+    }
+
+    /// As [`Shape::add`], by the lengths of key and value.
+    #[inline]
+    pub fn add_one(&mut self, kind: EntryKind, size: (usize, usize), sequence: Sequence) {
+        self.add_alike(1, kind, size, (sequence, sequence));
     }
 
     /// Counts puts, as [`Shape::add`] does each of them.
@@ -319,45 +325,50 @@ impl Shape {
             true => self.pointers.most_bytes_with_one(self.count),
             false => 0,
         };
-        with.most_bytes_at_once() + pointers
+        with.most_bytes_at_once(0) + pointers
     }
 
-    /// A bound on the size of the raw form without pointers that is known at once: as if keys shared nothing but what the
-    /// measured ones share with the first of their groups. Where all keys, and all values, have one length and nothing was
-    /// measured it is exact but for what keys share.
+    /// A bound on the size of the raw form without pointers that is known at once, if all keys share at least `common` bytes: as
+    /// if the keys that were not measured shared nothing else. Where all were it is nearly exact.
     #[inline]
-    pub fn most_bytes_at_once(&self) -> usize {
+    pub fn most_bytes_at_once(&self, common: usize) -> usize {
         let count = self.count;
+        let prefix = common.min(self.even.unwrap_or(super::MAX_PREFIX_BYTES));
         let kinds = if self.kinds_alike { 0 } else { count };
-        let offsets = self.groups() * 4;
-        let column = |largest: usize| count * length_width(largest).0 + offsets;
-        let key_lengths = column(self.key_max);
-        // Keys of one length share only where that takes less, lengths included.
-        let whole_keys = match self.key_min == self.key_max {
-            true => self.key_bytes,
-            false => self.key_bytes + key_lengths,
+        let offsets = self.groups() * 2;
+        let key_lengths = count * length_width(self.key_max).0;
+        // Keys of one length share only where that takes less, lengths included, but may then take 1/32 more.
+        let alike = self.key_min == self.key_max;
+        let whole = self.key_bytes - count * prefix;
+        let whole_keys = if alike {
+            whole
+        } else {
+            whole + key_lengths + offsets
         };
-        // With the lengths of what is shared and of what is not. Keys that do not share may take 1/32 more.
-        let shared_keys = self.key_bytes - self.sharing.shared_bytes + 2 * key_lengths;
+        let share = self.sharing.entries - self.sharing.heads();
+        let shared = self.key_bytes - self.sharing.shared_bytes - (count - share) * prefix;
+        let shared_keys = shared + 2 * key_lengths + offsets;
         let keys = match self.even {
-            None => whole_keys.min(shared_keys + shared_keys / 32),
+            None if alike => whole_keys.min(shared_keys + shared_keys / 32),
+            None => whole_keys.min(shared_keys),
             Some(_) => whole_keys,
         };
         let (others, longest) = (count - self.puts, self.put_max);
+        let value_lengths = count * length_width(longest).0 + offsets;
         let values = match (self.put_min >= longest, others) {
             (true, 0) => 0,
             (true, _) if longest == 0 => 0,
-            (true, _) => column(longest).max(others * longest),
-            (false, _) => column(longest),
+            (true, _) => value_lengths.max(others * longest),
+            (false, _) => value_lengths,
         };
         let sequences = (count * self.sequence_width() as usize).div_ceil(8);
         let others = self.put_bytes + kinds + values;
         // Offsets are wider in large blocks than where it was decided whether keys share.
         let wide = match self.key_bytes + others > usize::from(u16::MAX) {
-            true => offsets,
+            true => 2 * offsets,
             false => 0,
         };
-        FRAME_BYTES + keys + others + wide + sequences
+        FRAME_BYTES + prefix + keys + others + wide + sequences
     }
 
     /// The size of the raw form: exact but for pointers, which may take less.

@@ -15,14 +15,12 @@ use crate::table::block::{FRAME_BYTES, Puts};
 /// About what a put takes besides its key and its value: two lengths of its key, and one of its value.
 const PUT_OVERHEAD_BYTES: usize = 3;
 
-/// A place between two entries of a block.
+/// Where the last tenth of a block begins.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Parting {
-    /// The number of entries before it.
+pub(super) struct Late {
+    /// The number of entries with which the block came into it: the block may end behind these, or later.
     entries: usize,
-    /// The bytes of the shortest separator there; `usize::MAX` between two versions of a key.
-    separator: usize,
-    /// What is known of the entries before it.
+    /// What is known of these entries.
     shape: Shape,
 }
 
@@ -31,37 +29,47 @@ impl BlockBuilder {
     /// [`BlockBuilder::part`] leaves the entries in the block that it should hold.
     #[inline]
     pub fn push_parting(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
-        let late = limit - limit / 10;
-        // A block that is late may become smaller again, and its end is noted first.
-        if self.count() == 0 || !self.is_late && self.shape.surely_admits(entry, late) {
+        let surely = self.surely_nothing_ends(limit);
+        if self.count() == 0 || self.shape.surely_admits(entry, surely) {
             self.add(entry);
             return true;
         }
         let with = self.shape_with(entry);
         let bytes = with.0.most_bytes();
         let fits = bytes <= limit;
-        if self.is_late || !fits {
-            self.note_parting(entry);
-        }
         if fits {
-            self.is_late = bytes > late;
             self.add_measured(entry, with);
+            if bytes > surely {
+                self.late = Some(Late {
+                    entries: self.count(),
+                    shape: self.shape,
+                });
+            }
         }
         fits
     }
 
-    /// Adds the first puts, as [`BlockBuilder::push_parting`] does each of them: as many as surely do not bring the block into its last
-    /// tenth, by what is known at once, or once it was measured what the keys share. Returns how many that were.
+    /// Up to so many bytes neither the block nor what comes before its last tenth ends.
+    #[inline]
+    fn surely_nothing_ends(&self, limit: usize) -> usize {
+        match self.late {
+            Some(_) => limit,
+            None => limit - limit / 10,
+        }
+    }
+
+    /// Adds the first puts, as [`BlockBuilder::push_parting`] does each of them: as many as surely neither end the block nor bring it into
+    /// its last tenth, by what is known at once, or once it was measured what the keys share. Returns how many that were.
     pub fn push_early(&mut self, puts: &Puts<'_>, limit: usize) -> usize {
-        let late = limit - limit / 10;
         // Beside deletes and pointers the size may become smaller again with the next put, which is to be looked at before.
-        if self.is_late || !self.shape.has_only_puts() {
+        if !self.shape.has_only_puts() {
             return 0;
         }
-        match self.push_at_once(puts, late) {
+        let surely = self.surely_nothing_ends(limit);
+        match self.push_at_once(puts, surely) {
             0 if self.shape.sharing.entries < self.count() => {
                 self.measure();
-                self.push_at_once(puts, late)
+                self.push_at_once(puts, surely)
             }
             added => added,
         }
@@ -69,9 +77,13 @@ impl BlockBuilder {
 
     /// Adds as many of the first puts as it is known at once that the raw form takes at most `limit` bytes with them.
     fn push_at_once(&mut self, puts: &Puts<'_>, limit: usize) -> usize {
+        let common = |last: &[u8]| match self.count() {
+            0 => 0,
+            _ => common_prefix(self.first_key(), last),
+        };
         let taken = match self.count() {
             0 => FRAME_BYTES,
-            _ => self.shape.most_bytes_at_once(),
+            _ => self.shape.most_bytes_at_once(common(self.last_key())),
         };
         let room = usize::from(u16::MAX) - self.count().min(usize::from(u16::MAX));
         let mut fit = puts
@@ -81,7 +93,7 @@ impl BlockBuilder {
             let first = puts.part(0..fit);
             let mut with = self.shape;
             with.add_puts(&first);
-            if with.most_bytes_at_once() <= limit {
+            if with.most_bytes_at_once(common(first.key(fit - 1))) <= limit {
                 self.shape = with;
                 self.push_rows(&first);
                 return fit;
@@ -92,35 +104,32 @@ impl BlockBuilder {
         0
     }
 
-    /// Keeps the place before an entry if the separator there is as short as any before.
-    fn note_parting(&mut self, entry: &NewEntry<'_>) {
-        let separator = match entry.new_key {
-            true => common_prefix(self.last_key(), entry.key) + 1,
-            false => usize::MAX,
-        };
-        if self
-            .parting
-            .is_none_or(|parting| separator <= parting.separator)
-        {
-            self.parting = Some(Parting {
-                entries: self.count(),
-                separator,
-                shape: self.shape,
-            });
-        }
-    }
-
-    /// Moves the entries behind the place where the block should end into `next`, a block without entries.
-    pub fn part(&mut self, next: &mut BlockBuilder) {
-        let Some(parting) = self.parting.take() else {
+    /// Moves the entries behind the place where the block should end, if it does before `entry`, into `next`, a block without entries.
+    pub fn part(&mut self, entry: &NewEntry<'_>, next: &mut BlockBuilder) {
+        let Some(late) = self.late.take() else {
             return;
         };
-        let behind = parting.entries..self.count();
-        let Ok(()) = self.each(behind, |entry| {
+        let separator = |is_new: bool, before: &[u8], behind: &[u8]| match is_new {
+            true => common_prefix(before, behind) + 1,
+            // Between two versions of a key.
+            false => usize::MAX,
+        };
+        let mut end = self.count();
+        let mut shortest = separator(entry.new_key, self.last_key(), entry.key);
+        for at in (late.entries..self.count()).rev() {
+            let own = separator(!self.repeats(at), self.key(at - 1), self.key(at));
+            if own < shortest {
+                (end, shortest) = (at, own);
+            }
+        }
+        if end == self.count() {
+            return;
+        }
+        let Ok(()) = self.each(end..self.count(), |entry| {
             next.add(entry);
             Ok::<_, Infallible>(())
         });
-        self.keep(parting);
+        self.keep(end, late);
     }
 
     /// How many of the first entries are pointers.
@@ -156,10 +165,33 @@ impl BlockBuilder {
         Ok(())
     }
 
-    /// Removes the entries behind a place.
-    fn keep(&mut self, parting: Parting) {
-        let pointers = self.pointers_before(parting.entries);
-        self.rows.truncate(parting.entries);
+    /// Removes the entries behind the first `entries`, which bring the block into its last tenth.
+    fn keep(&mut self, entries: usize, late: Late) {
+        self.measured();
+        let mut shape = late.shape;
+        let mut pointers = self.pointers_before(late.entries);
+        for (at, row) in self
+            .rows
+            .iter()
+            .enumerate()
+            .take(entries)
+            .skip(late.entries)
+        {
+            let (key, value) = (self.key(at).len(), self.value(at).len());
+            shape.add_one(row.kind, (key, value), row.sequence);
+            shape.sharing.add(key, row.with_head);
+            if row.kind == EntryKind::Pointer
+                && let Some((pointer, before)) =
+                    self.pointers.get(..=pointers).and_then(<[_]>::split_last)
+            {
+                shape.add_pointer(
+                    *pointer,
+                    before.iter().all(|other| other.file != pointer.file),
+                );
+                pointers += 1;
+            }
+        }
+        self.rows.truncate(entries);
         let last = self.rows.last();
         let (keys, values) = last.map_or((0, 0), |row| (row.key_end, row.value_end));
         self.keys.truncate(keys);
@@ -170,8 +202,8 @@ impl BlockBuilder {
             self.files.sort_unstable();
             self.files.dedup();
         }
-        self.shape = parting.shape;
-        self.is_late = false;
+        shape.common = common_prefix(self.key(0), self.key(entries - 1));
+        self.shape = shape;
     }
 }
 
@@ -266,7 +298,7 @@ mod tests {
         };
         for entry in entries {
             while !block.push_parting(&entry.entry(), limit) {
-                block.part(&mut next);
+                block.part(&entry.entry(), &mut next);
                 close(&mut block);
                 std::mem::swap(&mut block, &mut next);
             }
@@ -282,7 +314,7 @@ mod tests {
         let is_put = |entry: &Owned| entry.kind == EntryKind::Put;
         let mut push_alone = |entry: &NewEntry<'_>, block: &mut BlockBuilder| {
             while !block.push_parting(entry, limit) {
-                block.part(&mut next);
+                block.part(entry, &mut next);
                 counts.push(block.count());
                 block.clear();
                 std::mem::swap(block, &mut next);

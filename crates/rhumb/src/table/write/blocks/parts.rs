@@ -16,7 +16,7 @@ impl BlockWriter {
     pub fn push_parting(&mut self, entry: &NewEntry<'_>, limit: usize) -> Result<()> {
         while !self.block.push_parting(entry, limit) {
             let mut next = mem::take(&mut self.next);
-            self.block.part(&mut next);
+            self.block.part(entry, &mut next);
             let behind = match next.count() {
                 0 => entry.key,
                 _ => next.first_key(),
