@@ -60,20 +60,32 @@ impl BlockLine {
     /// Monotone in the number, since every step is; a slope of NaN or below 0 counts as 0.
     #[inline(always)]
     pub fn slot(&self, number: u64) -> u64 {
-        let most = f64::from(self.keys.saturating_sub(1));
-        let slot = match self.line {
+        self.slots()(number)
+    }
+
+    /// The slots of numbers; see [`BlockLine::slot`].
+    #[inline(always)]
+    pub fn slots(&self) -> impl Fn(u64) -> u64 + use<> {
+        let BlockLine { last, keys, line } = *self;
+        let most = f64::from(keys.saturating_sub(1));
+        let (from, span, slope, start) = match line {
             Line::Between { from, from_first } => {
-                let span = self.last.saturating_sub(from);
-                let x = number.saturating_sub(from).min(span);
+                let span = last.saturating_sub(from);
                 let start = f64::from(u8::from(!from_first));
-                (most + start) / span.max(1) as f64 * x as f64 - start
+                (from, span, (most + start) / span.max(1) as f64, -start)
             }
             Line::Own { slope, offset } => {
-                let below = self.last.saturating_sub(number) as f64;
-                most + f64::from(offset) / offset_unit(self.keys.into())
-                    - f64::from(slope.max(0.0)) * below
+                let end = most + f64::from(offset) / offset_unit(keys.into());
+                (0, last, f64::from(slope.max(0.0)), end)
             }
         };
-        (slot.max(0.0).min(most) + 0.5) as u64
+        let is_own = matches!(line, Line::Own { .. });
+        move |number| {
+            let slot = match is_own {
+                false => slope * number.saturating_sub(from).min(span) as f64 + start,
+                true => start - slope * span.saturating_sub(number) as f64,
+            };
+            (slot.max(0.0).min(most) + 0.5) as u64
+        }
     }
 }

@@ -10,7 +10,7 @@ use self::parting::Late;
 use super::pointers::PointerColumns;
 use super::shape::Shape;
 use super::{EvenPuts, GROUP_ENTRIES, PutEnd, Puts};
-use crate::entry::{EntryKind, Pointer, Sequence, append};
+use crate::entry::{EntryKind, Pointer, Sequence, append, hash_key};
 
 /// The most buffer memory that is kept for the next block.
 const SPARE_BYTES: usize = 1 << 20;
@@ -70,11 +70,17 @@ pub(in crate::table) struct BlockBuilder {
     late: Option<Late>,
 }
 
-/// The smallest and the largest distance with that of one more entry from the slot where it was expected.
-fn with_distance(hint: Option<(i64, i64)>, entry: usize, slot: u64) -> Option<(i64, i64)> {
-    let behind = entry as i64 - i64::try_from(slot).unwrap_or(i64::MAX);
-    let (low, high) = hint.unwrap_or((behind, behind));
-    Some((low.min(behind), high.max(behind)))
+/// The smallest and the largest distance with those of more entries from the slots where they were expected.
+fn with_distances(
+    hint: Option<(i64, i64)>,
+    entries: impl Iterator<Item = (usize, u64)>,
+) -> Option<(i64, i64)> {
+    let distance = |(entry, slot)| entry as i64 - i64::try_from(slot).unwrap_or(i64::MAX);
+    let mut distances = entries.map(distance);
+    let first = hint.or_else(|| distances.next().map(|first| (first, first)))?;
+    Some(distances.fold(first, |(low, high), behind| {
+        (low.min(behind), high.max(behind))
+    }))
 }
 
 /// Counts one more entry of a block with pointers into these files; what its key shares has to follow.
@@ -165,6 +171,21 @@ impl BlockBuilder {
         keys.filter(|(i, _)| !self.repeats(*i)).map(|(_, key)| key)
     }
 
+    /// Appends the hash of each user key, but for the first `skip` of them.
+    pub fn hash_keys(&self, skip: usize, hashes: &mut Vec<u64>) {
+        if self.repeats {
+            return hashes.extend(self.distinct_keys().skip(skip).map(hash_key));
+        }
+        let start = skip.checked_sub(1).and_then(|before| self.rows.get(before));
+        let mut start = start.map_or(0, |row| row.key_end);
+        let rows = self.rows.get(skip..).unwrap_or_default();
+        hashes.extend(rows.iter().map(|row| {
+            let key = part(&self.keys, Some(start), Some(row.key_end));
+            start = row.key_end;
+            hash_key(key)
+        }));
+    }
+
     /// The number of user keys.
     pub fn distinct(&self) -> usize {
         match self.repeats {
@@ -214,15 +235,16 @@ impl BlockBuilder {
     /// Notes the slots in which the last entries were expected.
     pub fn last_were_expected_in(&mut self, slots: impl ExactSizeIterator<Item = u64>) {
         let first = self.count().saturating_sub(slots.len());
-        self.hint = (slots.enumerate()).fold(self.hint, |hint, (i, slot)| {
-            with_distance(hint, first + i, slot)
-        });
+        self.hint = with_distances(self.hint, (first..).zip(slots));
     }
 
     /// Notes the slots in which the user keys were expected, but for the first `skip` of them.
     pub fn expect(&mut self, skip: usize, expected: &[u64]) {
-        let own = self.first_entries().skip(skip).zip(expected);
-        self.hint = own.fold(self.hint, |hint, (i, slot)| with_distance(hint, i, *slot));
+        let expected = expected.iter().copied();
+        self.hint = match self.repeats {
+            false => with_distances(self.hint, (skip..self.count()).zip(expected)),
+            true => with_distances(self.hint, self.first_entries().skip(skip).zip(expected)),
+        };
     }
 
     /// Forgets which slots were expected.

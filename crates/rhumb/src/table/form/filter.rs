@@ -85,9 +85,7 @@ impl Filter {
                 continue;
             };
             for bit in bits(hash, probes) {
-                if let Some(byte) = line.get_mut(bit / 8) {
-                    *byte |= 1 << (bit % 8);
-                }
+                line[bit / 8 % BLOCK_BYTES] |= 1 << (bit % 8);
             }
         }
         bytes

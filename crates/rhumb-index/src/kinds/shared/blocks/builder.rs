@@ -221,8 +221,8 @@ impl IndexBuilder for BlocksBuilder {
     }
 
     fn expected_slots(&mut self, slots: &mut Vec<u64>) {
-        let line = self.line();
-        slots.extend(self.open.iter().map(|number| line.slot(*number)));
+        let slot = self.line().slots();
+        slots.extend(self.open.iter().map(|number| slot(*number)));
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
