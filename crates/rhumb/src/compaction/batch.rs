@@ -2,7 +2,7 @@
 
 use super::merge::Survivor;
 use crate::entry::{EntryKind, Sequence, append};
-use crate::table::{EvenPuts, PutEnd, Puts};
+use crate::table::{BlockRun, EvenPuts, PutEnd, Puts};
 
 /// So many bytes are collected: they stay in the nearest cache.
 const MOST_BYTES: usize = 8 << 10;
@@ -20,6 +20,8 @@ pub(super) struct Batch {
     sequences: Vec<Sequence>,
     /// Of puts of any sizes.
     ends: Vec<PutEnd>,
+    /// The length of the key of the last one.
+    last_key_bytes: usize,
     sizes: Sizes,
 }
 
@@ -60,24 +62,57 @@ impl Batch {
     #[inline]
     pub fn take(&mut self, entry: &Survivor<'_>) -> bool {
         let size = (entry.key.len(), entry.value.len());
-        let is_taken = match self.sizes {
+        let is_taken = self.takes(size) && entry.kind == EntryKind::Put && entry.new_key;
+        if is_taken {
+            append(&mut self.keys, entry.key);
+            append(&mut self.values, entry.value);
+            self.count(size, entry.sequence);
+        }
+        is_taken
+    }
+
+    /// As [`Batch::take`], for the entry of a run, a put that is the first version of its key.
+    #[inline]
+    pub fn take_put(&mut self, run: &BlockRun, sequence: Sequence) -> bool {
+        let size = run.sizes();
+        let is_taken = self.takes(size);
+        if is_taken {
+            run.append_to(&mut self.keys, &mut self.values);
+            self.count(size, sequence);
+        }
+        is_taken
+    }
+
+    /// Whether puts whose keys and values have these lengths are taken.
+    #[inline]
+    fn takes(&self, size: (usize, usize)) -> bool {
+        match self.sizes {
             Sizes::Alike { key, value, before } => before >= LEAST_ALIKE && size == (key, value),
             Sizes::Any => size.0 + size.1 <= MOST_ENTRY_BYTES,
-        };
-        if !is_taken || entry.kind != EntryKind::Put || !entry.new_key {
-            return false;
         }
-        append(&mut self.keys, entry.key);
-        append(&mut self.values, entry.value);
+    }
+
+    /// Counts a put that was appended.
+    #[inline]
+    fn count(&mut self, (key, _): (usize, usize), sequence: Sequence) {
+        self.last_key_bytes = key;
         match self.sizes {
-            Sizes::Alike { .. } => self.sequences.push(entry.sequence),
+            Sizes::Alike { .. } => self.sequences.push(sequence),
             Sizes::Any => self.ends.push(PutEnd {
                 key: self.keys.len(),
                 value: self.values.len(),
-                sequence: entry.sequence,
+                sequence,
             }),
         }
-        true
+    }
+
+    /// The key of the last put; empty if there is none.
+    #[inline]
+    pub fn last_key(&self) -> &[u8] {
+        let start = self.keys.len().checked_sub(self.last_key_bytes);
+        start
+            .and_then(|start| self.keys.get(start..))
+            .unwrap_or_default()
     }
 
     /// Begins behind an entry that was not taken: with puts of any size, or with those that have its size. There must be none.

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use super::batch::{Batch, Collected};
 use super::context::{Context, Counters, NumberedMap};
-use super::merge::{Below, Ranges, Survivor, survivors};
+use super::merge::{Below, Ranges, Survivor, Takes, survivors};
 use super::values::{Placed, Values};
 use super::waiting::Waiting;
 use crate::cursor::Lends;
-use crate::entry::{EntryKind, Pointer, RangeDeletes};
+use crate::entry::{EntryKind, Pointer, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::fs::names::FileKind;
 use crate::fs::ops;
 use crate::options::TierSpec;
-use crate::table::{EvenPuts, Puts, TableSettings, TableWriter};
+use crate::table::{BlockRun, EvenPuts, Puts, TableSettings, TableWriter};
 use crate::tune::{Chooser, Layout};
 use crate::version::TableMeta;
 
@@ -62,7 +62,7 @@ pub(super) fn write_tables(
     (map, ends): (NumberedMap, Ends<'_>),
 ) -> Result<Written> {
     let mut builder = Builder::new(context, map, ranges.kept.clone(), ends);
-    let entries = survivors(context, cursor, &ranges, below, |e| builder.push(&e));
+    let entries = survivors(context, cursor, &ranges, below, &mut builder);
     let durable = entries.and_then(|()| {
         builder.finish()?;
         let (files, mut sync_time) = (context.files, Duration::ZERO);
@@ -158,6 +158,26 @@ struct Builder<'a> {
     hides_all: bool,
 }
 
+impl Takes for Builder<'_> {
+    #[inline]
+    fn take(&mut self, entry: &Survivor<'_>) -> Result<()> {
+        match self.has_batch()? && self.batch.take(entry) {
+            true => Ok(()),
+            false => self.take_alone(entry),
+        }
+    }
+
+    #[inline]
+    fn take_put(&mut self, run: &BlockRun, sequence: Sequence) -> Result<bool> {
+        Ok(self.has_batch()? && self.batch.take_put(run, sequence))
+    }
+
+    #[inline]
+    fn last_key(&self) -> &[u8] {
+        self.batch.last_key()
+    }
+}
+
 impl<'a> Builder<'a> {
     fn new(
         context: &'a Context<'a>,
@@ -192,21 +212,9 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds an entry behind the others, once the values before it are read.
-    #[inline]
-    fn push(&mut self, entry: &Survivor<'_>) -> Result<()> {
-        if self.batches && self.waiting.is_empty() && self.batch.take(entry) {
-            return match self.batch.is_full() {
-                true => self.add_batch(),
-                false => Ok(()),
-            };
-        }
-        self.push_alone(entry)
-    }
-
-    /// As [`Builder::push`], for an entry that the batch does not take.
+    /// Adds an entry that the batch does not take behind the others, once the values before it are read.
     #[inline(never)]
-    fn push_alone(&mut self, entry: &Survivor<'_>) -> Result<()> {
+    fn take_alone(&mut self, entry: &Survivor<'_>) -> Result<()> {
         if self.batches {
             if !self.batch.is_empty() {
                 self.add_batch()?;
@@ -226,6 +234,15 @@ impl<'a> Builder<'a> {
             true => self.add_waiting(),
             false => Ok(()),
         }
+    }
+
+    /// Whether there is a batch for the next entry, which has room.
+    #[inline]
+    fn has_batch(&mut self) -> Result<bool> {
+        if self.batch.is_full() {
+            self.add_batch()?;
+        }
+        Ok(self.batches && self.waiting.is_empty())
     }
 
     /// Adds the puts of the batch, and begins another.

@@ -5,7 +5,7 @@ use rhumb_index::{KeyMap, KeyMapBuilder};
 use super::builder::{Ends, write_tables};
 use super::context::{Context, NumberedMap, Outcome};
 use super::logged::{LogUse, LoggedFile};
-use super::merge::{Below, Ranges, ranges, survivors};
+use super::merge::{Below, Ranges, Survivor, ranges, survivors};
 use super::parts::{KeyRange, Parts};
 use crate::cursor::{ClippedCursor, MergeCursor};
 use crate::entry::{LARGEST_KEY, Piece};
@@ -77,10 +77,11 @@ fn keep_logs(
     let ranges = range_deletes(context, memtables);
     for range in &parts.write {
         let mut cursor = merged(memtables, range);
-        survivors(context, &mut cursor, &ranges, Below::Anything, |entry| {
-            log_use.count(context, &entry);
+        let mut count = |entry: &Survivor<'_>| {
+            log_use.count(context, entry);
             Ok(())
-        })?;
+        };
+        survivors(context, &mut cursor, &ranges, Below::Anything, &mut count)?;
     }
     Ok(log_use.link(context))
 }
@@ -129,9 +130,10 @@ fn hold_back(
     for range in keep {
         let mut cursor = merged(memtables, range);
         let mut writer = held.writer();
-        survivors(context, &mut cursor, &none, Below::Anything, |entry| {
+        let mut insert = |entry: &Survivor<'_>| {
             writer.insert(entry.key, entry.sequence, entry.kind, entry.value)
-        })?;
+        };
+        survivors(context, &mut cursor, &none, Below::Anything, &mut insert)?;
     }
     held.begin_index(held.bytes() as u64);
     Ok((!held.is_empty()).then_some(held))
@@ -147,13 +149,14 @@ fn key_map(
     let mut map = KeyMapBuilder::new();
     let mut found = !ranges.kept.is_empty();
     let mut cursor = merged(memtables, range);
-    survivors(context, &mut cursor, ranges, Below::Anything, |entry| {
+    let mut push = |entry: &Survivor<'_>| {
         found = true;
         if entry.new_key && entry.key != LARGEST_KEY {
             map.push(entry.key);
         }
         Ok(())
-    })?;
+    };
+    survivors(context, &mut cursor, ranges, Below::Anything, &mut push)?;
     Ok(found.then(|| map.build()))
 }
 

@@ -8,7 +8,7 @@ use crate::entry::{
     hash_key, is_same, set_key,
 };
 use crate::error::Result;
-use crate::table::{PlainEntries, Reach};
+use crate::table::{BlockRun, PlainEntries, Reach};
 use crate::version::Table;
 
 /// About how many entries are read between two checks for cancellation.
@@ -29,6 +29,36 @@ pub(super) struct Survivor<'a> {
     pub new_key: bool,
 }
 
+/// What takes the entries that survive, in order.
+pub(super) trait Takes {
+    /// Takes an entry.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn take(&mut self, entry: &Survivor<'_>) -> Result<()>;
+
+    /// Takes the first version of a key from where it lies, a put, with this sequence. Returns whether it has; if not, it takes
+    /// single entries.
+    ///
+    /// # Errors
+    /// As [`Takes::take`].
+    fn take_put(&mut self, run: &BlockRun, sequence: Sequence) -> Result<bool> {
+        let _ = (run, sequence);
+        Ok(false)
+    }
+
+    /// The key of the last entry, if it was taken so.
+    fn last_key(&self) -> &[u8] {
+        &[]
+    }
+}
+
+impl<F: FnMut(&Survivor<'_>) -> Result<()>> Takes for F {
+    fn take(&mut self, entry: &Survivor<'_>) -> Result<()> {
+        self(entry)
+    }
+}
+
 /// The range deletes of a job.
 pub(super) struct Ranges {
     /// The range deletes of all inputs, without those that no reader can distinguish.
@@ -37,13 +67,13 @@ pub(super) struct Ranges {
     pub kept: RangeDeletes,
 }
 
-/// Passes the surviving entries of `cursor`, which merges all inputs, to `emit`.
+/// Passes the surviving entries of `cursor`, which merges all inputs, to `takes`.
 pub(super) fn survivors<'a>(
     context: &Context<'a>,
     cursor: &mut impl Lends,
     ranges: &'a Ranges,
     below: Below<'a>,
-    mut emit: impl FnMut(Survivor<'_>) -> Result<()>,
+    takes: &mut impl Takes,
 ) -> Result<()> {
     let mut fates = Fates::new(context, ranges, below);
     let (mut unchecked, mut dropped) = (0, 0);
@@ -53,7 +83,7 @@ pub(super) fn survivors<'a>(
         let (sequence, kind) = (here.sequence, here.kind);
         dropped += 1;
         if let Fate::Keep(sequence) = fates.retain.version(sequence, kind) {
-            emit(Survivor {
+            takes.take(&Survivor {
                 key: here.key,
                 sequence,
                 kind,
@@ -69,7 +99,7 @@ pub(super) fn survivors<'a>(
             cursor.lend(reach, &mut lent);
             if let Some(mut plain) = lent {
                 loop {
-                    unchecked += fates.pass_plain(&mut plain, &mut emit)?;
+                    unchecked += fates.pass_plain(&mut plain, takes)?;
                     if !cursor.extend(&mut plain, reach.limits) {
                         break;
                     }
@@ -93,7 +123,7 @@ pub(super) fn survivors<'a>(
             }
         }
         cursor.next_seen(fates.retain.needed_behind())?;
-        unchecked += fates.pass_columns(cursor, &mut emit)?;
+        unchecked += fates.pass_columns(cursor, takes)?;
     }
     Ok(())
 }
@@ -164,38 +194,58 @@ impl<'a> Fates<'a> {
     }
 
     /// Passes on entries by columns, as far as that goes. Returns how many there were.
-    fn pass_columns(
-        &mut self,
-        cursor: &mut impl Lends,
-        emit: &mut impl FnMut(Survivor<'_>) -> Result<()>,
-    ) -> Result<u64> {
+    fn pass_columns(&mut self, cursor: &mut impl Lends, takes: &mut impl Takes) -> Result<u64> {
         if self.has_ranges {
             return Ok(0);
         }
+        // Whether the current key was noted; else it is the last one taken.
+        let mut is_noted = true;
         let passed =
             cursor.pass_columns(self.bottom_until, ENTRIES_A_CHECK, |run, may_be_same| {
-                if !may_be_same || !run.has_key(&self.key) {
-                    run.key_into(&mut self.key);
-                    self.begin_plain_key();
+                if may_be_same {
+                    let last = if is_noted {
+                        &self.key
+                    } else {
+                        takes.last_key()
+                    };
+                    if run.has_key(last) {
+                        if !is_noted {
+                            set_key(&mut self.key, takes.last_key());
+                            is_noted = true;
+                        }
+                        return self.pass_put(run.sequence(), run.value(), takes);
+                    }
                 }
-                self.pass_put(run.sequence(), run.value(), emit)
+                let sequence = self.retain.begin_put(run.sequence());
+                self.new_key = false;
+                is_noted = !takes.take_put(run, sequence)?;
+                if is_noted {
+                    run.key_into(&mut self.key);
+                    takes.take(&Survivor {
+                        key: &self.key,
+                        sequence,
+                        kind: EntryKind::Put,
+                        value: run.value(),
+                        new_key: true,
+                    })?;
+                }
+                Ok(())
             })?;
+        if !is_noted {
+            set_key(&mut self.key, takes.last_key());
+        }
         #[cfg(test)]
         PASSED_BY_COLUMNS.with(|count| count.set(count.get() + passed));
         Ok(passed)
     }
 
     /// Passes on lent entries, each of which is the newest version of another key. Returns how many there were.
-    fn pass_plain(
-        &mut self,
-        plain: &mut PlainEntries,
-        emit: &mut impl FnMut(Survivor<'_>) -> Result<()>,
-    ) -> Result<u64> {
+    fn pass_plain(&mut self, plain: &mut PlainEntries, takes: &mut impl Takes) -> Result<u64> {
         let mut passed = 0;
         while plain.next(&mut self.key) {
             passed += 1;
             self.begin_plain_key();
-            self.pass_put(plain.sequence(), plain.value_bytes(), emit)?;
+            self.pass_put(plain.sequence(), plain.value_bytes(), takes)?;
         }
         #[cfg(test)]
         PASSED_PLAIN.with(|count| count.set(count.get() + passed));
@@ -216,14 +266,9 @@ impl<'a> Fates<'a> {
 
     /// Passes on a put of the current key, if it survives.
     #[inline]
-    fn pass_put(
-        &mut self,
-        sequence: Sequence,
-        value: &[u8],
-        emit: &mut impl FnMut(Survivor<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn pass_put(&mut self, sequence: Sequence, value: &[u8], takes: &mut impl Takes) -> Result<()> {
         if let Fate::Keep(sequence) = self.retain.version(sequence, EntryKind::Put) {
-            emit(Survivor {
+            takes.take(&Survivor {
                 key: &self.key,
                 sequence,
                 kind: EntryKind::Put,

@@ -55,6 +55,17 @@ impl<'a> Retain<'a> {
         self.stripe = None;
     }
 
+    /// Begins a user key like the one before it, with a put, which survives where no range delete is over the two. Returns its sequence.
+    #[inline]
+    pub fn begin_put(&mut self, sequence: Sequence) -> Sequence {
+        let stripe = stripe(self.snapshots, sequence);
+        self.stripe = Some(stripe);
+        match self.context.bottom && stripe == 0 {
+            true => 0,
+            false => sequence,
+        }
+    }
+
     /// Decides on the next version of the current key.
     pub fn version(&mut self, sequence: Sequence, kind: EntryKind) -> Fate {
         let stripe = stripe(self.snapshots, sequence);

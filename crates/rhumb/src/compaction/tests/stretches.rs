@@ -6,7 +6,9 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::fixture::{KEYS, Operation, Store, memory};
-use crate::compaction::merge::{Below, passed_by_columns, passed_plain, ranges, survivors};
+use crate::compaction::merge::{
+    Below, Survivor, passed_by_columns, passed_plain, ranges, survivors,
+};
 use crate::cursor::{ClippedCursor, Lends, LevelCursor, MergeCursor, Source};
 use crate::entry::EntryKind;
 use crate::error::Error;
@@ -96,7 +98,7 @@ fn passed(
         let below = Below::runs(older);
         let ranges = ranges(context, &pieces, &below);
         let mut passed = Vec::new();
-        survivors(context, cursor, &ranges, below, |e| {
+        let mut push = |e: &Survivor<'_>| {
             passed.push((
                 e.key.to_vec(),
                 e.sequence,
@@ -105,8 +107,8 @@ fn passed(
                 e.new_key,
             ));
             Ok(())
-        })
-        .unwrap();
+        };
+        survivors(context, cursor, &ranges, below, &mut push).unwrap();
         passed
     })
 }
@@ -149,10 +151,11 @@ fn a_merge_ends_with_the_first_error_and_may_begin_anew() {
         let mut left = random.random_range(0..all.len().max(1));
         let failed = store.with_context(|context| {
             let ranges = ranges(context, &[], &Below::Anything);
-            survivors(context, &mut cursor, &ranges, Below::Anything, |_| {
+            let mut take = |_: &Survivor<'_>| {
                 left = left.checked_sub(1).ok_or(Error::Closed)?;
                 Ok(())
-            })
+            };
+            survivors(context, &mut cursor, &ranges, Below::Anything, &mut take)
         });
         assert!(failed.is_err() || all.is_empty());
         assert_eq!(passed(&store, &mut cursor, (&runs, &[])), all);

@@ -52,6 +52,12 @@ impl CopiedRows {
         self.keys.get(place.start..place.end).unwrap_or_default()
     }
 
+    /// Appends the key at its place to other keys.
+    #[inline]
+    pub fn append_key(&self, place: &Range<usize>, keys: &mut Vec<u8>) {
+        append_part(keys, &self.keys, place.start, place.len());
+    }
+
     /// The slot behind those that were copied.
     pub fn end(&self) -> usize {
         self.first + self.rows.len()

@@ -2,7 +2,7 @@
 
 use super::row_keys::RowKeys;
 use super::{BlockView, HEADER_BYTES};
-use crate::entry::copy_words;
+use crate::entry::{append_part, copy_words};
 
 /// Where the keys and values of a block lie whose keys share nothing but the block prefix, and have one length, as have its
 /// values: what a walk would otherwise work out again for each entry.
@@ -65,7 +65,23 @@ impl Strides {
         RowKeys::new(raw.get(self.keys..).unwrap_or_default(), self.key).head(slot)
     }
 
+    /// Appends the key at `slot` to other keys.
+    #[inline]
+    pub fn append_key(&self, raw: &[u8], slot: usize, keys: &mut Vec<u8>) {
+        if self.prefix > 0 {
+            append_part(keys, raw, HEADER_BYTES, self.prefix);
+        }
+        append_part(keys, raw, self.keys + slot * self.key, self.key);
+    }
+
+    /// The length of each value.
+    #[inline]
+    pub fn value_len(&self) -> usize {
+        self.value
+    }
+
     /// The length of each key.
+    #[inline]
     pub fn key_len(&self) -> usize {
         self.prefix + self.key
     }

@@ -9,7 +9,7 @@ use super::cursor::TableCursor;
 use super::loaded::LoadedBlock;
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
-use crate::entry::{EntryKind, Sequence, is_same, set_key};
+use crate::entry::{EntryKind, Sequence, append_part, is_same, set_key};
 use crate::table::block::{CopiedRows, Strides};
 
 /// So many bytes of keys are copied at once: of all blocks but those made to be large, whose entries are lent in pieces, all.
@@ -155,6 +155,31 @@ impl BlockRun {
                 .strip_prefix(start)
                 .is_some_and(|key| is_same(key, rest)),
         }
+    }
+
+    /// The lengths of the key and of the value of the entry.
+    #[inline]
+    pub fn sizes(&self) -> (usize, usize) {
+        match &self.rows {
+            Rows::Even(strides) => (strides.key_len(), strides.value_len()),
+            Rows::Copied(rows, place) => (place.len(), rows.value_place(self.slot).1),
+        }
+    }
+
+    /// Appends the key and the value of the entry to those of others.
+    #[inline]
+    pub fn append_to(&self, keys: &mut Vec<u8>, values: &mut Vec<u8>) {
+        let (start, len) = match &self.rows {
+            Rows::Even(strides) => {
+                strides.append_key(&self.block.bytes, self.slot, keys);
+                strides.value_place(self.slot)
+            }
+            Rows::Copied(rows, place) => {
+                rows.append_key(place, keys);
+                rows.value_place(self.slot)
+            }
+        };
+        append_part(values, &self.block.bytes, start, len);
     }
 
     /// The sequence of the entry.
