@@ -1,6 +1,7 @@
 //! Puts collected to be written together.
 
 use super::merge::Survivor;
+use crate::cursor::Picked;
 use crate::entry::{EntryKind, Sequence, append};
 use crate::table::{BlockRun, EvenPuts, PutEnd, Puts};
 
@@ -20,8 +21,9 @@ pub(super) struct Batch {
     sequences: Vec<Sequence>,
     /// Of puts of any sizes.
     ends: Vec<PutEnd>,
-    /// The length of the key of the last one.
-    last_key_bytes: usize,
+    /// The lengths of the key and the value of the last one, and whether all have these.
+    last: (usize, usize),
+    alike: bool,
     sizes: Sizes,
 }
 
@@ -83,6 +85,34 @@ impl Batch {
         is_taken
     }
 
+    /// How many puts with keys and values of these lengths it takes together before it is full; 0 if none.
+    pub fn wanted(&self, sizes: (usize, usize)) -> usize {
+        let left = MOST_BYTES.saturating_sub(self.bytes());
+        match self.takes(sizes) {
+            true => left.div_ceil((sizes.0 + sizes.1).max(1)),
+            false => 0,
+        }
+    }
+
+    /// Takes so many of them at most, with these sequences.
+    pub fn take_picked(&mut self, picked: &Picked<'_>, sequences: impl Iterator<Item = Sequence>) {
+        let (key, value) = picked.sizes();
+        let mut end = PutEnd {
+            key: self.keys.len(),
+            value: self.values.len(),
+            sequence: 0,
+        };
+        self.note_size((key, value));
+        picked.append_to(&mut self.keys, &mut self.values);
+        match self.sizes {
+            Sizes::Alike { .. } => self.sequences.extend(sequences),
+            Sizes::Any => self.ends.extend(sequences.map(|sequence| {
+                (end.key, end.value) = (end.key + key, end.value + value);
+                PutEnd { sequence, ..end }
+            })),
+        }
+    }
+
     /// Whether puts whose keys and values have these lengths are taken.
     #[inline]
     fn takes(&self, size: (usize, usize)) -> bool {
@@ -92,10 +122,17 @@ impl Batch {
         }
     }
 
+    /// Notes the lengths of the key and the value of a put that is not counted yet.
+    #[inline]
+    fn note_size(&mut self, size: (usize, usize)) {
+        self.alike = size == self.last && self.alike || self.is_empty();
+        self.last = size;
+    }
+
     /// Counts a put that was appended.
     #[inline]
-    fn count(&mut self, (key, _): (usize, usize), sequence: Sequence) {
-        self.last_key_bytes = key;
+    fn count(&mut self, size: (usize, usize), sequence: Sequence) {
+        self.note_size(size);
         match self.sizes {
             Sizes::Alike { .. } => self.sequences.push(sequence),
             Sizes::Any => self.ends.push(PutEnd {
@@ -109,7 +146,7 @@ impl Batch {
     /// The key of the last put; empty if there is none.
     #[inline]
     pub fn last_key(&self) -> &[u8] {
-        let start = self.keys.len().checked_sub(self.last_key_bytes);
+        let start = self.keys.len().checked_sub(self.last.0);
         start
             .and_then(|start| self.keys.get(start..))
             .unwrap_or_default()
@@ -142,10 +179,16 @@ impl Batch {
         self.sequences.is_empty() && self.ends.is_empty()
     }
 
+    /// The bytes of all keys and values.
+    #[inline]
+    fn bytes(&self) -> usize {
+        self.keys.len() + self.values.len()
+    }
+
     /// Whether there are enough to be written.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.keys.len() + self.values.len() >= MOST_BYTES
+        self.bytes() >= MOST_BYTES
     }
 
     /// The puts.
@@ -158,7 +201,13 @@ impl Batch {
                 key_len: key,
                 value_len: value,
             }),
-            Sizes::Any => Collected::Any(Puts::new(&self.keys, &self.values, &self.ends)),
+            Sizes::Any => {
+                let puts = Puts::new(&self.keys, &self.values, &self.ends);
+                Collected::Any(match self.alike {
+                    true => puts.of_sizes(self.last),
+                    false => puts,
+                })
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use super::context::{Context, Counters, NumberedMap};
 use super::merge::{Below, Ranges, Survivor, Takes, survivors};
 use super::values::{Placed, Values};
 use super::waiting::Waiting;
-use crate::cursor::Lends;
+use crate::cursor::{Lends, Picked};
 use crate::entry::{EntryKind, Pointer, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::fs::names::FileKind;
@@ -170,6 +170,17 @@ impl Takes for Builder<'_> {
     #[inline]
     fn take_put(&mut self, run: &BlockRun, sequence: Sequence) -> Result<bool> {
         Ok(self.has_batch()? && self.batch.take_put(run, sequence))
+    }
+
+    fn wanted(&self, sizes: (usize, usize)) -> usize {
+        match self.batches && self.waiting.is_empty() {
+            true => self.batch.wanted(sizes),
+            false => 0,
+        }
+    }
+
+    fn take_picked(&mut self, picked: &Picked<'_>, sequences: impl Iterator<Item = Sequence>) {
+        self.batch.take_picked(picked, sequences);
     }
 
     #[inline]

@@ -1,8 +1,10 @@
 //! Reads sorted inputs and passes on the entries that survive.
 
+use std::iter::repeat_n;
+
 use super::context::Context;
 use super::retain::{Fate, KeyContext, Retain, RetainRanges, newest_for_all};
-use crate::cursor::Lends;
+use crate::cursor::{Lends, Picked, TakesRuns};
 use crate::entry::{
     Ascending, Direction, EntryKind, Fragment, MAX_SEQUENCE, Piece, RangeDeletes, Sequence,
     hash_key, is_same, set_key,
@@ -45,6 +47,17 @@ pub(super) trait Takes {
     fn take_put(&mut self, run: &BlockRun, sequence: Sequence) -> Result<bool> {
         let _ = (run, sequence);
         Ok(false)
+    }
+
+    /// How many puts, first versions with keys and values of these lengths, are taken together; 0 if none.
+    fn wanted(&self, sizes: (usize, usize)) -> usize {
+        let _ = sizes;
+        0
+    }
+
+    /// Takes so many of them at most, with these sequences.
+    fn take_picked(&mut self, picked: &Picked<'_>, sequences: impl Iterator<Item = Sequence>) {
+        let _ = (picked, sequences);
     }
 
     /// The key of the last entry, if it was taken so.
@@ -198,42 +211,14 @@ impl<'a> Fates<'a> {
         if self.has_ranges {
             return Ok(0);
         }
-        // Whether the current key was noted; else it is the last one taken.
-        let mut is_noted = true;
-        let passed =
-            cursor.pass_columns(self.bottom_until, ENTRIES_A_CHECK, |run, may_be_same| {
-                if may_be_same {
-                    let last = if is_noted {
-                        &self.key
-                    } else {
-                        takes.last_key()
-                    };
-                    if run.has_key(last) {
-                        if !is_noted {
-                            set_key(&mut self.key, takes.last_key());
-                            is_noted = true;
-                        }
-                        return self.pass_put(run.sequence(), run.value(), takes);
-                    }
-                }
-                let sequence = self.retain.begin_put(run.sequence());
-                self.new_key = false;
-                is_noted = !takes.take_put(run, sequence)?;
-                if is_noted {
-                    run.key_into(&mut self.key);
-                    takes.take(&Survivor {
-                        key: &self.key,
-                        sequence,
-                        kind: EntryKind::Put,
-                        value: run.value(),
-                        new_key: true,
-                    })?;
-                }
-                Ok(())
-            })?;
-        if !is_noted {
-            set_key(&mut self.key, takes.last_key());
-        }
+        let (until, is_noted) = (self.bottom_until, true);
+        let mut columns = Columns {
+            fates: self,
+            takes,
+            is_noted,
+        };
+        let passed = cursor.pass_columns(until, ENTRIES_A_CHECK, &mut columns)?;
+        columns.note_key();
         #[cfg(test)]
         PASSED_BY_COLUMNS.with(|count| count.set(count.get() + passed));
         Ok(passed)
@@ -278,6 +263,78 @@ impl<'a> Fates<'a> {
             self.new_key = false;
         }
         Ok(())
+    }
+}
+
+/// Passes on entries that are merged by columns.
+struct Columns<'f, 'a, T> {
+    fates: &'f mut Fates<'a>,
+    takes: &'f mut T,
+    /// Whether the current key was noted; else it is the last one taken.
+    is_noted: bool,
+}
+
+impl<T: Takes> Columns<'_, '_, T> {
+    /// Notes the current key.
+    fn note_key(&mut self) {
+        if !self.is_noted {
+            set_key(&mut self.fates.key, self.takes.last_key());
+            self.is_noted = true;
+        }
+    }
+
+    /// Whether the entry of a run is of the current key.
+    #[inline]
+    fn is_at(&self, run: &BlockRun) -> bool {
+        run.has_key(match self.is_noted {
+            true => &self.fates.key,
+            false => self.takes.last_key(),
+        })
+    }
+}
+
+impl<T: Takes> TakesRuns for Columns<'_, '_, T> {
+    #[inline]
+    fn take(&mut self, run: &BlockRun, may_be_same: bool) -> Result<()> {
+        if may_be_same && self.is_at(run) {
+            self.note_key();
+            let (sequence, value) = (run.sequence(), run.value());
+            return self.fates.pass_put(sequence, value, self.takes);
+        }
+        let sequence = self.fates.retain.begin_put(run.sequence());
+        self.fates.new_key = false;
+        self.is_noted = !self.takes.take_put(run, sequence)?;
+        if self.is_noted {
+            run.key_into(&mut self.fates.key);
+            self.takes.take(&Survivor {
+                key: &self.fates.key,
+                sequence,
+                kind: EntryKind::Put,
+                value: run.value(),
+                new_key: true,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn wanted(&self, sizes: (usize, usize)) -> usize {
+        self.takes.wanted(sizes)
+    }
+
+    fn take_picked(&mut self, picked: &Picked<'_>) {
+        let retain = &mut self.fates.retain;
+        match retain.forgets_sequences() {
+            true => {
+                retain.begin_put(0);
+                self.takes.take_picked(picked, repeat_n(0, picked.len()));
+            }
+            false => {
+                let each = picked.sequences();
+                let kept = each.map(|sequence| retain.begin_put(sequence));
+                self.takes.take_picked(picked, kept);
+            }
+        }
+        (self.fates.new_key, self.is_noted) = (false, false);
     }
 }
 

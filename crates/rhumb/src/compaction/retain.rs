@@ -66,6 +66,11 @@ impl<'a> Retain<'a> {
         }
     }
 
+    /// Whether the sequence of each put that begins a key as [`Retain::begin_put`] does becomes 0.
+    pub fn forgets_sequences(&self) -> bool {
+        self.context.bottom && self.snapshots.is_empty()
+    }
+
     /// Decides on the next version of the current key.
     pub fn version(&mut self, sequence: Sequence, kind: EntryKind) -> Fate {
         let stripe = stripe(self.snapshots, sequence);

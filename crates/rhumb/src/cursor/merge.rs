@@ -9,10 +9,12 @@ use crate::error::Result;
 use crate::memory::Pinned;
 
 use backoff::Backoff;
+pub(crate) use picked::{Picked, TakesRuns};
 
 mod backoff;
 mod columns;
 mod lending;
+mod picked;
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;

@@ -13,12 +13,12 @@ mod visible;
 
 use crate::entry::Cursor;
 use crate::error::Result;
-use crate::table::{BlockRun, Limits, PlainEntries, Reach};
+use crate::table::{Limits, PlainEntries, Reach};
 
 pub(crate) use clipped::ClippedCursor;
 pub(crate) use idle::IdleCursors;
 pub(crate) use level::LevelCursor;
-pub(crate) use merge::MergeCursor;
+pub(crate) use merge::{MergeCursor, Picked, TakesRuns};
 pub(crate) use resolved::ResolvedCursor;
 pub(crate) use source::Source;
 pub(crate) use visible::VisibleCursor;
@@ -47,18 +47,17 @@ pub(crate) trait Lends: Cursor {
 
     /// Passes entries from the current one on by columns, as far as all that is merged lies in blocks of puts, and
     /// their keys are below `until`. They come in order, the newest version of a key first. Moves to the first one that was
-    /// not passed. `pass` is also told whether an entry may be of the same key as the one before it. Returns how many were
-    /// passed, which are at most `most`; where keys have different lengths, some thousands.
+    /// not passed. Returns how many were passed, which are at most `most`; where keys have different lengths, some thousands.
     ///
     /// # Errors
-    /// If a block cannot be read; those of `pass`.
+    /// If a block cannot be read; those of `takes`.
     fn pass_columns(
         &mut self,
         until: Option<&[u8]>,
         most: u64,
-        pass: impl FnMut(&BlockRun, bool) -> Result<()>,
+        takes: &mut impl TakesRuns,
     ) -> Result<u64> {
-        let _ = (until, most, pass);
+        let _ = (until, most, takes);
         Ok(0)
     }
 }

@@ -7,13 +7,13 @@ use rand::{RngExt, SeedableRng};
 
 use super::fixture::{KEYS, Operation, Store, memory};
 use crate::compaction::merge::{
-    Below, Survivor, passed_by_columns, passed_plain, ranges, survivors,
+    Below, Survivor, Takes, passed_by_columns, passed_plain, ranges, survivors,
 };
-use crate::cursor::{ClippedCursor, Lends, LevelCursor, MergeCursor, Source};
+use crate::cursor::{ClippedCursor, Lends, LevelCursor, MergeCursor, Picked, Source};
 use crate::entry::EntryKind;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::options::{Partition, TableSpec};
-use crate::table::TableReader;
+use crate::table::{BlockRun, TableReader};
 use crate::test_seed::test_seed;
 use crate::version::{Run, Table};
 
@@ -80,12 +80,94 @@ fn merged(runs: &[&Arc<Run>]) -> MergeCursor<Source> {
     MergeCursor::new(sources.collect())
 }
 
+/// Notes what survives, in some ways that entries may be taken in.
+#[derive(Default)]
+struct Recorder {
+    passed: Passed,
+    /// So many puts are taken from where they lie before one that is not; 0: none is.
+    taken_so: usize,
+    /// How many were taken so, and how many of them together.
+    taken: usize,
+    together: usize,
+    last_key: Vec<u8>,
+}
+
+impl Recorder {
+    fn taking(puts: usize) -> Recorder {
+        Recorder {
+            taken_so: puts,
+            ..Recorder::default()
+        }
+    }
+
+    fn note(&mut self, key: &[u8], sequence: u64, value: &[u8]) {
+        self.last_key = key.to_vec();
+        let kind = EntryKind::Put;
+        self.passed
+            .push((key.to_vec(), sequence, kind, value.to_vec(), true));
+        self.taken += 1;
+    }
+}
+
+impl Takes for Recorder {
+    fn take(&mut self, e: &Survivor<'_>) -> Result<()> {
+        let (key, value) = (e.key.to_vec(), e.value.to_vec());
+        self.passed
+            .push((key, e.sequence, e.kind, value, e.new_key));
+        self.last_key.clear();
+        Ok(())
+    }
+
+    fn take_put(&mut self, run: &BlockRun, sequence: u64) -> Result<bool> {
+        let takes = self.taken_so > 0 && !self.passed.len().is_multiple_of(self.taken_so + 1);
+        if takes {
+            let (mut key, mut value) = (Vec::new(), Vec::new());
+            run.append_to(&mut key, &mut value);
+            assert_eq!(run.sizes(), (key.len(), value.len()));
+            self.note(&key, sequence, &value);
+        }
+        Ok(takes)
+    }
+
+    fn wanted(&self, _: (usize, usize)) -> usize {
+        self.passed.len() % (self.taken_so + 1)
+    }
+
+    fn take_picked(&mut self, picked: &Picked<'_>, sequences: impl Iterator<Item = u64>) {
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        picked.append_to(&mut keys, &mut values);
+        let (key, value) = picked.sizes();
+        assert_eq!(keys.len(), picked.len() * key);
+        assert_eq!(values.len(), picked.len() * value);
+        let sequences: Vec<u64> = sequences.collect();
+        assert_eq!(sequences.len(), picked.len());
+        for (at, sequence) in sequences.into_iter().enumerate() {
+            let (key, value) = (at * key..(at + 1) * key, at * value..(at + 1) * value);
+            self.note(&keys[key], sequence, &values[value]);
+        }
+        self.together += picked.len();
+    }
+
+    fn last_key(&self) -> &[u8] {
+        assert!(!self.last_key.is_empty());
+        &self.last_key
+    }
+}
+
 /// What survives of runs over others.
-fn passed(
+fn passed(store: &Store, cursor: &mut impl Lends, runs: (&[&Arc<Run>], &[&Arc<Run>])) -> Passed {
+    let mut recorder = Recorder::default();
+    record(store, cursor, runs, &mut recorder);
+    recorder.passed
+}
+
+/// Records what survives of runs over others.
+fn record(
     store: &Store,
     cursor: &mut impl Lends,
     (runs, below): (&[&Arc<Run>], &[&Arc<Run>]),
-) -> Passed {
+    recorder: &mut Recorder,
+) {
     let mut older: Vec<Vec<&Table>> = Vec::new();
     for run in below {
         older.push(run.tables().iter().map(Arc::as_ref).collect());
@@ -97,26 +179,15 @@ fn passed(
     store.with_context(|context| {
         let below = Below::runs(older);
         let ranges = ranges(context, &pieces, &below);
-        let mut passed = Vec::new();
-        let mut push = |e: &Survivor<'_>| {
-            passed.push((
-                e.key.to_vec(),
-                e.sequence,
-                e.kind,
-                e.value.to_vec(),
-                e.new_key,
-            ));
-            Ok(())
-        };
-        survivors(context, cursor, &ranges, below, &mut push).unwrap();
-        passed
-    })
+        survivors(context, cursor, &ranges, below, recorder).unwrap();
+    });
 }
 
-/// Merges some runs of stores in both ways. Returns how many entries were passed in stretches, and by columns.
+/// Merges some runs of stores in all ways. Returns how many entries were passed in stretches, and by columns.
 fn passed_together(random: &mut StdRng, ragged: bool) -> (u64, u64) {
     let before = (passed_plain(), passed_by_columns());
-    for _ in 0..150 {
+    let mut taken = (0, 0);
+    for _ in 0..600 {
         let store = store(random, ragged);
         let levels = Arc::clone(&store.levels);
         let runs: Vec<&Arc<Run>> = levels.all_runs().map(|(_, run)| run).collect();
@@ -124,7 +195,16 @@ fn passed_together(random: &mut StdRng, ragged: bool) -> (u64, u64) {
         let lent = passed(&store, &mut merged(merges), (merges, below));
         let mut one_by_one = ClippedCursor::new(merged(merges), &[], None);
         assert_eq!(lent, passed(&store, &mut one_by_one, (merges, below)));
+        let mut recorder = Recorder::taking(random.random_range(1..20));
+        record(&store, &mut merged(merges), (merges, below), &mut recorder);
+        assert_eq!(lent, recorder.passed);
+        taken = (taken.0 + recorder.taken, taken.1 + recorder.together);
     }
+    println!(
+        "{} puts were taken as they lie, {} of them together",
+        taken.0, taken.1
+    );
+    assert!(taken.0 > 500 && (taken.1 > 200 || ragged));
     (passed_plain() - before.0, passed_by_columns() - before.1)
 }
 

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 
 use rhumb_index::search::{common_prefix, first_eight};
 
+use super::picked::{Place, TakesRuns};
 use super::{Head, MergeCursor};
 use crate::cursor::Source;
 use crate::entry::{Cursor, Direction};
@@ -26,13 +27,17 @@ const COPIED_AT_ONCE: u64 = 4;
 /// Runs that are merged, each of which a child has lent.
 pub(super) struct Runs {
     /// The number of the child, and what it has lent.
-    runs: Vec<(usize, BlockRun)>,
+    pub(super) runs: Vec<(usize, BlockRun)>,
     /// Of the key of the entry of each, eight bytes behind those that all keys begin with.
-    heads: Vec<u64>,
+    pub(super) heads: Vec<u64>,
     /// The head of a key that no entry may reach; `None` if all keys are below.
-    limit: Option<u64>,
+    pub(super) limit: Option<u64>,
     /// The runs in the order of their entries, if keys of any were copied; else empty.
     order: Vec<usize>,
+    /// The lengths of all keys and of all values, if heads decide on the order of entries.
+    pub(super) decided: Option<(usize, usize)>,
+    /// The entries picked last.
+    pub(super) places: Vec<Place>,
 }
 
 impl Runs {
@@ -63,6 +68,7 @@ impl Runs {
             order.sort_unstable_by(|&one, &other| self.compare(one, other));
             self.order = order;
         }
+        self.decided = self.decided_by_heads();
     }
 
     /// The order of the entries of two runs.
@@ -137,6 +143,51 @@ impl Runs {
     }
 }
 
+/// Entries that were passed.
+pub(super) struct Step {
+    pub(super) count: u64,
+    /// The head of the last key.
+    pub(super) last: u64,
+    /// The run that has come to its end with it, if one has.
+    pub(super) ended: Option<usize>,
+}
+
+impl Runs {
+    /// Passes the next entry, if it is below the limit.
+    #[inline]
+    fn pass_one(
+        &mut self,
+        before: Option<u64>,
+        until: Option<&[u8]>,
+        takes: &mut impl TakesRuns,
+    ) -> Result<Option<Step>> {
+        let Some((at, last)) = self.next() else {
+            return Ok(None);
+        };
+        let Some((_, run)) = self.runs.get(at) else {
+            return Ok(None);
+        };
+        if !self.is_below(run, last, until) {
+            return Ok(None);
+        }
+        takes.take(run, before.is_none_or(|before| before == last))?;
+        let mut ended = Some(at);
+        if let (Some((_, run)), Some(head)) = (self.runs.get_mut(at), self.heads.get_mut(at))
+            && run.step()
+        {
+            *head = run.head();
+            self.resettle();
+            ended = None;
+        }
+        let step = Step {
+            count: 1,
+            last,
+            ended,
+        };
+        Ok(Some(step))
+    }
+}
+
 impl MergeCursor<Source> {
     /// Whether runs may be merged by columns, if blocks allow it.
     pub(super) fn suits_columns(&self) -> bool {
@@ -170,6 +221,8 @@ impl MergeCursor<Source> {
             runs,
             limit: None,
             order: Vec::new(),
+            decided: None,
+            places: Vec::new(),
         })
     }
 
@@ -199,7 +252,7 @@ impl MergeCursor<Source> {
         runs: &mut Runs,
         until: Option<&[u8]>,
         most: u64,
-        mut pass: impl FnMut(&BlockRun, bool) -> Result<()>,
+        takes: &mut impl TakesRuns,
     ) -> Result<u64> {
         runs.settle(until);
         let most = match runs.order.is_empty() {
@@ -207,28 +260,24 @@ impl MergeCursor<Source> {
             false => most.saturating_mul(COPIED_AT_ONCE),
         };
         let (mut passed, mut before) = (0, None);
-        while passed < most
-            && let Some((at, head)) = runs.next()
-            && let Some((_, run)) = runs.runs.get(at)
-            && runs.is_below(run, head, until)
-        {
-            pass(run, before.is_none_or(|before| before == head))?;
-            (passed, before) = (passed + 1, Some(head));
-            let (Some((_, run)), Some(head)) = (runs.runs.get_mut(at), runs.heads.get_mut(at))
-            else {
+        while passed < most {
+            let picked = before.and_then(|last| runs.pass_picked(last, most - passed, takes));
+            let step = match picked {
+                Some(step) => Some(step),
+                None => runs.pass_one(before, until, takes)?,
+            };
+            let Some(Step { count, last, ended }) = step else {
                 break;
             };
-            if run.step() {
-                *head = run.head();
-                runs.resettle();
-                continue;
+            (passed, before) = (passed + count, Some(last));
+            if let Some(at) = ended {
+                if !self.go_on(runs, at)? {
+                    break;
+                }
+                // Heads may leave out other bytes now.
+                runs.settle(until);
+                before = None;
             }
-            if !self.go_on(runs, at)? {
-                break;
-            }
-            // Heads may leave out other bytes now.
-            runs.settle(until);
-            before = None;
         }
         Ok(passed)
     }

@@ -1,10 +1,10 @@
 //! Entries of one source that are passed without being merged, and sources that are merged by columns.
 
 use super::{Head, MergeCursor};
-use crate::cursor::{Lends, Source};
+use crate::cursor::{Lends, Source, TakesRuns};
 use crate::entry::Cursor;
 use crate::error::Result;
-use crate::table::{BlockRun, Limits, PlainEntries, Reach, TableCursor};
+use crate::table::{Limits, PlainEntries, Reach, TableCursor};
 
 impl Lends for MergeCursor<Source> {
     /// Entries of the block of the current entry, as far as they come before the current entries of all other children. Where
@@ -42,7 +42,7 @@ impl Lends for MergeCursor<Source> {
         &mut self,
         until: Option<&[u8]>,
         most: u64,
-        pass: impl FnMut(&BlockRun, bool) -> Result<()>,
+        takes: &mut impl TakesRuns,
     ) -> Result<u64> {
         if !self.columns.is_due() || !self.suits_columns() {
             return Ok(0);
@@ -51,7 +51,7 @@ impl Lends for MergeCursor<Source> {
             self.columns.fail();
             return Ok(0);
         };
-        let passed = self.pass_runs(&mut runs, until, most, pass);
+        let passed = self.pass_runs(&mut runs, until, most, takes);
         self.take_back_runs(runs);
         match passed {
             Ok(0) => self.columns.fail(),

@@ -9,8 +9,9 @@ pub(in crate::table) use self::encoding::encode_empty;
 use self::parting::Late;
 use super::pointers::PointerColumns;
 use super::shape::Shape;
+use super::sharing::Sharing;
 use super::{EvenPuts, GROUP_ENTRIES, PutEnd, Puts};
-use crate::entry::{EntryKind, Pointer, Sequence, append, hash_key};
+use crate::entry::{EntryKind, Pointer, Sequence, append};
 
 /// The most buffer memory that is kept for the next block.
 const SPARE_BYTES: usize = 1 << 20;
@@ -171,21 +172,6 @@ impl BlockBuilder {
         keys.filter(|(i, _)| !self.repeats(*i)).map(|(_, key)| key)
     }
 
-    /// Appends the hash of each user key, but for the first `skip` of them.
-    pub fn hash_keys(&self, skip: usize, hashes: &mut Vec<u64>) {
-        if self.repeats {
-            return hashes.extend(self.distinct_keys().skip(skip).map(hash_key));
-        }
-        let start = skip.checked_sub(1).and_then(|before| self.rows.get(before));
-        let mut start = start.map_or(0, |row| row.key_end);
-        let rows = self.rows.get(skip..).unwrap_or_default();
-        hashes.extend(rows.iter().map(|row| {
-            let key = part(&self.keys, Some(start), Some(row.key_end));
-            start = row.key_end;
-            hash_key(key)
-        }));
-    }
-
     /// The number of user keys.
     pub fn distinct(&self) -> usize {
         match self.repeats {
@@ -274,6 +260,35 @@ impl BlockBuilder {
         // Keys ascend, so none shares less with the first one than the last one does.
         let common = common_prefix(self.first_key(), self.last_key());
         let mut sharing = self.shape.sharing;
+        match self.shape.key_size() {
+            Some(8) => self.measure_words(&mut sharing),
+            _ => self.measure_any(common, &mut sharing),
+        }
+        (self.shape.common, self.shape.sharing) = (common, sharing);
+    }
+
+    /// Measures entries all of whose keys have eight bytes.
+    fn measure_words(&mut self, sharing: &mut Sharing) {
+        let words = self.keys.as_chunks::<8>().0.iter();
+        let first = sharing.entries;
+        let head = first - first % GROUP_ENTRIES;
+        let mut head_word = 0;
+        let rows = self.rows.iter_mut().zip(words).enumerate();
+        for (i, (row, word)) in rows.skip(head) {
+            let word = u64::from_be_bytes(*word);
+            if i % GROUP_ENTRIES == 0 {
+                head_word = word;
+            } else {
+                row.with_head = (word ^ head_word).leading_zeros() as usize / 8;
+            }
+            if i >= first {
+                sharing.add(size_of::<u64>(), row.with_head);
+            }
+        }
+    }
+
+    /// Measures entries whose keys share the first `common` bytes.
+    fn measure_any(&mut self, common: usize, sharing: &mut Sharing) {
         let first = sharing.entries;
         let mut at = self.before(first).map_or(0, |row| row.key_end);
         let head = first - first % GROUP_ENTRIES;
@@ -290,7 +305,6 @@ impl BlockBuilder {
             }
             sharing.add(key.len(), row.with_head);
         }
-        (self.shape.common, self.shape.sharing) = (common, sharing);
     }
 
     /// The shape with one more entry, and what the key shares with the first one of its group.

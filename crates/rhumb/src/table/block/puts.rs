@@ -31,6 +31,8 @@ pub(crate) struct Puts<'a> {
     ends: &'a [PutEnd],
     /// Where the first put starts.
     start: PutEnd,
+    /// The lengths of all keys and of all values, if they have one, and that is known.
+    sizes: Option<(usize, usize)>,
 }
 
 impl<'a> Puts<'a> {
@@ -41,7 +43,22 @@ impl<'a> Puts<'a> {
             values,
             ends,
             start: PutEnd::default(),
+            sizes: None,
         }
+    }
+
+    /// The same puts, all of whose keys and all of whose values have these lengths.
+    pub fn of_sizes(self, sizes: (usize, usize)) -> Puts<'a> {
+        Puts {
+            sizes: Some(sizes),
+            ..self
+        }
+    }
+
+    /// The lengths of all keys and of all values, if they have one, and that is known.
+    #[inline]
+    pub fn sizes(&self) -> Option<(usize, usize)> {
+        self.sizes
     }
 
     /// The number of puts.
@@ -64,6 +81,9 @@ impl<'a> Puts<'a> {
 
     /// How many of the first puts take at most `bytes`, if each takes `more` than its key and its value.
     pub fn count_within(&self, bytes: usize, more: usize) -> usize {
+        if let Some((key, value)) = self.sizes {
+            return (bytes / (key + value + more).max(1)).min(self.len());
+        }
         let most = self.start.bytes() + bytes;
         let (mut low, mut high) = (0, self.len());
         while low < high {

@@ -91,6 +91,9 @@ impl Shape {
         let Some(sequences) = puts.sequence_range() else {
             return;
         };
+        if let Some(size) = puts.sizes() {
+            return self.add_alike(puts.len(), EntryKind::Put, size, sequences);
+        }
         let (mut keys, mut values) = ((usize::MAX, 0), (usize::MAX, 0));
         let mut before = PutEnd::default();
         for end in puts.ends_from(before) {
@@ -147,6 +150,11 @@ impl Shape {
     /// Whether all entries are puts.
     pub fn has_only_puts(&self) -> bool {
         self.puts == self.count
+    }
+
+    /// The length of all keys, if they have one.
+    pub fn key_size(&self) -> Option<usize> {
+        (self.key_min == self.key_max).then_some(self.key_max)
     }
 
     /// The length of the block prefix.

@@ -1,6 +1,7 @@
 //! Blocks whose keys and values lie at equal distances.
 
-use super::row_keys::RowKeys;
+use rhumb_index::search::first_eight;
+
 use super::{BlockView, HEADER_BYTES};
 use crate::entry::{append_part, copy_words};
 
@@ -59,10 +60,20 @@ impl Strides {
         raw.get(start..start + self.key).unwrap_or_default()
     }
 
-    /// The first eight bytes of that as a number, padded with zeros.
+    /// Eight bytes from there on as a number: those behind the key are of anything.
     #[inline]
-    pub fn head(&self, raw: &[u8], slot: usize) -> u64 {
-        RowKeys::new(raw.get(self.keys..).unwrap_or_default(), self.key).head(slot)
+    pub fn eight_of_rest(&self, raw: &[u8], slot: usize) -> u64 {
+        let bytes = raw.get(self.keys + slot * self.key..);
+        match bytes.and_then(|bytes| bytes.first_chunk()) {
+            Some(eight) => u64::from_be_bytes(*eight),
+            None => first_eight(self.rest_of_key(raw, slot)),
+        }
+    }
+
+    /// The bits of those that belong to the key.
+    pub fn head_mask(&self) -> u64 {
+        let behind = u64::BITS - 8 * self.key.min(8) as u32;
+        u64::MAX.checked_shl(behind).unwrap_or(0)
     }
 
     /// Appends the key at `slot` to other keys.

@@ -28,6 +28,8 @@ pub(crate) struct BlockRun {
     /// Of what the block prefix has behind them: the first eight bytes, and how many bits it takes.
     prefix_head: u64,
     prefix_bits: u32,
+    /// The bits of eight bytes at the rest of a key that belong to it and go into its head, where rests have one length.
+    rest_mask: u64,
 }
 
 /// Where keys and values are.
@@ -40,6 +42,18 @@ enum Rows {
 }
 
 impl BlockRun {
+    /// The slot of the entry.
+    #[inline]
+    pub fn slot(&self) -> usize {
+        self.slot
+    }
+
+    /// How many bytes are left out of heads.
+    #[inline]
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
     /// Whether keys are copied, as where they or their values may have different lengths.
     pub fn is_copied(&self) -> bool {
         matches!(self.rows, Rows::Copied(..))
@@ -57,8 +71,13 @@ impl BlockRun {
     /// Leaves out the first `shared` bytes of keys in [heads](BlockRun::head): all keys of the run begin with them.
     pub fn leave_out(&mut self, shared: usize) {
         let rest = self.prefix().get(shared..).unwrap_or_default();
-        let (head, bits) = (first_eight(rest), rest.len().min(8) * 8);
-        (self.prefix_head, self.prefix_bits) = (head, bits as u32);
+        let (head, len) = (first_eight(rest), rest.len());
+        // Where the prefix takes all eight bytes, nothing of the rest of a key goes into its head.
+        self.rest_mask = match &self.rows {
+            Rows::Even(strides) if len < size_of::<u64>() => strides.head_mask(),
+            _ => 0,
+        };
+        (self.prefix_head, self.prefix_bits) = (head, len as u32 * 8 % u64::BITS);
         self.left_out = shared;
     }
 
@@ -67,8 +86,8 @@ impl BlockRun {
     pub fn head(&self) -> u64 {
         match &self.rows {
             Rows::Even(strides) => {
-                let own = strides.head(&self.block.bytes, self.slot);
-                self.prefix_head | own.checked_shr(self.prefix_bits).unwrap_or(0)
+                let rest = strides.eight_of_rest(&self.block.bytes, self.slot);
+                self.prefix_head | (rest & self.rest_mask) >> self.prefix_bits
             }
             Rows::Copied(rows, place) => {
                 let key = rows.key(place).get(self.left_out..);
@@ -169,33 +188,46 @@ impl BlockRun {
     /// Appends the key and the value of the entry to those of others.
     #[inline]
     pub fn append_to(&self, keys: &mut Vec<u8>, values: &mut Vec<u8>) {
-        let (start, len) = match &self.rows {
-            Rows::Even(strides) => {
-                strides.append_key(&self.block.bytes, self.slot, keys);
-                strides.value_place(self.slot)
-            }
-            Rows::Copied(rows, place) => {
-                rows.append_key(place, keys);
-                rows.value_place(self.slot)
-            }
-        };
+        match &self.rows {
+            Rows::Even(strides) => strides.append_key(&self.block.bytes, self.slot, keys),
+            Rows::Copied(rows, place) => rows.append_key(place, keys),
+        }
+        self.append_value(self.slot, values);
+    }
+
+    /// Appends the value at a slot to those of others.
+    #[inline]
+    pub fn append_value(&self, slot: usize, values: &mut Vec<u8>) {
+        let (start, len) = self.value_place(slot);
         append_part(values, &self.block.bytes, start, len);
     }
 
     /// The sequence of the entry.
     #[inline]
     pub fn sequence(&self) -> Sequence {
-        self.block.view().sequence(self.slot)
+        self.sequence_at(self.slot)
+    }
+
+    /// The sequence of the entry at a slot.
+    #[inline]
+    pub fn sequence_at(&self, slot: usize) -> Sequence {
+        self.block.view().sequence(slot)
     }
 
     /// The value of the entry.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        let (start, len) = match &self.rows {
-            Rows::Even(strides) => strides.value_place(self.slot),
-            Rows::Copied(rows, _) => rows.value_place(self.slot),
-        };
+        let (start, len) = self.value_place(self.slot);
         self.block.bytes.get(start..start + len).unwrap_or_default()
+    }
+
+    /// Where in the block the value at a slot starts, and its length.
+    #[inline]
+    fn value_place(&self, slot: usize) -> (usize, usize) {
+        match &self.rows {
+            Rows::Even(strides) => strides.value_place(slot),
+            Rows::Copied(rows, _) => rows.value_place(slot),
+        }
     }
 }
 
@@ -232,6 +264,7 @@ impl TableCursor {
             left_out: 0,
             prefix_head: 0,
             prefix_bits: 0,
+            rest_mask: 0,
         })
     }
 

@@ -15,6 +15,7 @@ use crate::memory::WrittenBlocks;
 use crate::options::Compression;
 use crate::table::block::{BlockBuilder, FRAME_BYTES, NewEntry, encode_empty};
 use crate::table::form::directory::{DirectoryBuilder, Stride};
+use crate::table::form::filter::hash_key;
 use crate::table::form::stored::{STORED_HEADER_BYTES, store, store_unit};
 use crate::table::form::units::{UnitShape, Units};
 
@@ -272,7 +273,9 @@ impl BlockWriter {
         let trained = trained.min(keys as u64) as usize;
         self.ranks += keys as u64;
         if let Some(hashes) = hashes {
-            block.hash_keys(skip, hashes);
+            hashes.reserve(keys);
+            let keys = block.distinct_keys().skip(skip);
+            keys.for_each(|key| hashes.push(hash_key(key)));
         }
         let mut numbers = mem::take(&mut self.numbers);
         numbers.clear();

@@ -1,6 +1,7 @@
 //! Puts of different keys that are added to a table together.
 
 use std::cmp::Ordering;
+use std::mem;
 
 use super::{Counts, TableWriter};
 use crate::entry::{MAX_SEQUENCE, Sequence, compare, set_key};
@@ -56,7 +57,7 @@ impl TableWriter {
     /// Adds puts, whose keys are larger than the last one, as [`TableWriter::add`] does each of them.
     ///
     /// # Errors
-    /// As [`TableWriter::add`]; and if all values together are larger than one may be.
+    /// As [`TableWriter::add`]; and if all keys together, or all values, are larger than one may be.
     pub fn add_puts(&mut self, puts: &Puts<'_>) -> Result<()> {
         let (keys, values) = puts.columns();
         let Some(last) = puts.len().checked_sub(1) else {
@@ -66,23 +67,17 @@ impl TableWriter {
             0 => Ordering::Greater,
             _ => compare(puts.key(0), &self.last_key),
         };
-        // None may be an older version of the last key. Where all values together are not too long, none is.
-        self.check(puts.key(0), MAX_SEQUENCE, values, order)?;
-        let mut before = puts.key(0);
-        for at in 1..=last {
-            let key = puts.key(at);
-            if !compare(before, key).is_lt() {
-                return Err(self.out_of_order(at as u64));
-            }
-            self.check_size(key, values)?;
-            before = key;
+        // None may be an older version of the last key. Where all together are not too long, none is.
+        self.check(keys, MAX_SEQUENCE, values, order)?;
+        if let Some(at) = first_out_of_order(puts) {
+            return Err(self.out_of_order(at as u64));
         }
         if self.counts.entries == 0 {
             self.first_key = puts.key(0).to_vec();
         }
         let sizes = (keys.len(), values.len());
         if let (Some(range), Some(sequence)) = (puts.sequence_range(), puts.last_sequence()) {
-            self.count_puts(puts.len(), sizes, range, (before, sequence));
+            self.count_puts(puts.len(), sizes, range, (puts.key(last), sequence));
         }
         match &self.cutter {
             Cutter::Bytes(bytes) => cut_all_by_bytes(&mut self.blocks, puts, *bytes),
@@ -109,4 +104,20 @@ impl TableWriter {
         self.last_sequence = last;
         set_key(&mut self.last_key, last_key);
     }
+}
+
+/// The first put whose key is not larger than that of the one before it.
+fn first_out_of_order(puts: &Puts<'_>) -> Option<usize> {
+    let (keys, _) = puts.columns();
+    if let (Some((8, _)), (words, [])) = (puts.sizes(), keys.as_chunks::<8>()) {
+        let ascend = |pair: &[[u8; 8]]| u64::from_be_bytes(pair[0]) < u64::from_be_bytes(pair[1]);
+        return words
+            .windows(2)
+            .position(|pair| !ascend(pair))
+            .map(|at| at + 1);
+    }
+    let mut keys = puts.entries().map(|entry| entry.key);
+    let mut before = keys.next()?;
+    let descends = |key| !compare(mem::replace(&mut before, key), key).is_lt();
+    keys.position(descends).map(|at| at + 1)
 }
