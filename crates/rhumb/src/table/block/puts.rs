@@ -1,9 +1,10 @@
 //! Puts of any sizes, which go through the writer of a table together.
 
+use std::mem;
 use std::ops::Range;
 
 use super::NewEntry;
-use crate::entry::{EntryKind, Sequence};
+use crate::entry::{EntryKind, Sequence, compare};
 
 /// Where the key and the value of a put end among those of others, and its sequence.
 #[derive(Debug, Clone, Copy, Default)]
@@ -112,6 +113,20 @@ impl<'a> Puts<'a> {
         let end = self.ends.get(at).map_or(0, |end| end.key);
         let key = self.keys.get(self.start_of(at).key..end);
         key.unwrap_or_default()
+    }
+
+    /// The first put whose key is not larger than that of the one before it, if there is one.
+    pub fn first_out_of_order(&self) -> Option<usize> {
+        let (keys, _) = self.columns();
+        if let (Some((8, _)), (words, [])) = (self.sizes, keys.as_chunks::<8>()) {
+            let words = words.iter().map(|word| u64::from_be_bytes(*word));
+            let mut pairs = words.clone().zip(words.skip(1));
+            return pairs.position(|(one, other)| one >= other).map(|at| at + 1);
+        }
+        let mut keys = self.entries().map(|entry| entry.key);
+        let mut before = keys.next()?;
+        let descends = |key| !compare(mem::replace(&mut before, key), key).is_lt();
+        keys.position(descends).map(|at| at + 1)
     }
 
     /// The keys, and the values, one behind the other.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use rhumb_index::search::common_prefix;
 
 use super::{BlockLayout, HEADER_BYTES, Walk};
-use crate::entry::{EntryKind, Pointer, Sequence, copy_words};
+use crate::entry::{EntryKind, Pointer, Sequence, compare, copy_words};
 use crate::table::form::damage::Damage;
 
 /// A raw block with its layout, which was checked when the block was read. A slot out of bounds, or
@@ -303,14 +303,21 @@ fn out_of_order(slot: usize, at: usize) -> Damage {
 fn compare_tails(head: &[u8], one: (usize, &[u8]), other: (usize, &[u8])) -> Ordering {
     let between = |from: usize, to: usize| head.get(from..to).unwrap_or_default();
     match one.0.cmp(&other.0) {
-        Ordering::Equal => one.1.cmp(other.1),
+        Ordering::Equal => compare(one.1, other.1),
         Ordering::Greater => compare_joined(between(other.0, one.0), one.1, other.1),
         Ordering::Less => compare_joined(between(one.0, other.0), other.1, one.1).reverse(),
     }
 }
 
 /// Compares the concatenation of `start` and `rest` with `other`.
+#[inline]
 fn compare_joined(start: &[u8], rest: &[u8], other: &[u8]) -> Ordering {
+    // Mostly the keys part with the first bytes of these.
+    if let (Some(one), Some(other)) = (start.first(), other.first())
+        && one != other
+    {
+        return one.cmp(other);
+    }
     let (other_start, other_rest) = other.split_at(start.len().min(other.len()));
     start.cmp(other_start).then_with(|| rest.cmp(other_rest))
 }

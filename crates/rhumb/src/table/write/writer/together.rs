@@ -1,7 +1,6 @@
 //! Puts of different keys that are added to a table together.
 
 use std::cmp::Ordering;
-use std::mem;
 
 use super::{Counts, TableWriter};
 use crate::entry::{MAX_SEQUENCE, Sequence, compare, set_key};
@@ -69,7 +68,7 @@ impl TableWriter {
         };
         // None may be an older version of the last key. Where all together are not too long, none is.
         self.check(keys, MAX_SEQUENCE, values, order)?;
-        if let Some(at) = first_out_of_order(puts) {
+        if let Some(at) = puts.first_out_of_order() {
             return Err(self.out_of_order(at as u64));
         }
         if self.counts.entries == 0 {
@@ -104,20 +103,4 @@ impl TableWriter {
         self.last_sequence = last;
         set_key(&mut self.last_key, last_key);
     }
-}
-
-/// The first put whose key is not larger than that of the one before it.
-fn first_out_of_order(puts: &Puts<'_>) -> Option<usize> {
-    let (keys, _) = puts.columns();
-    if let (Some((8, _)), (words, [])) = (puts.sizes(), keys.as_chunks::<8>()) {
-        let ascend = |pair: &[[u8; 8]]| u64::from_be_bytes(pair[0]) < u64::from_be_bytes(pair[1]);
-        return words
-            .windows(2)
-            .position(|pair| !ascend(pair))
-            .map(|at| at + 1);
-    }
-    let mut keys = puts.entries().map(|entry| entry.key);
-    let mut before = keys.next()?;
-    let descends = |key| !compare(mem::replace(&mut before, key), key).is_lt();
-    keys.position(descends).map(|at| at + 1)
 }
