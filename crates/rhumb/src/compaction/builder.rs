@@ -247,7 +247,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether there is a batch for the next entry, which has room.
+    /// Whether there is a batch for the next entry, which has room. One that is full is written now and not before, since its last
+    /// key is asked for up to then.
     #[inline]
     fn has_batch(&mut self) -> Result<bool> {
         if self.batch.is_full() {

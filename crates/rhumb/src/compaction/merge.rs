@@ -39,8 +39,8 @@ pub(super) trait Takes {
     /// If it cannot be written.
     fn take(&mut self, entry: &Survivor<'_>) -> Result<()>;
 
-    /// Takes the first version of a key from where it lies, a put, with this sequence. Returns whether it has; if not, it takes
-    /// single entries.
+    /// Takes the first version of a key from where it lies, a put, with this sequence. Returns whether it has; if not, the entry is
+    /// to be passed to [`Takes::take`].
     ///
     /// # Errors
     /// As [`Takes::take`].
@@ -55,12 +55,13 @@ pub(super) trait Takes {
         0
     }
 
-    /// Takes so many of them at most, with these sequences.
+    /// Takes all of these, which are at most as many as it wanted, with these sequences.
     fn take_picked(&mut self, picked: &Picked<'_>, sequences: impl Iterator<Item = Sequence>) {
         let _ = (picked, sequences);
     }
 
-    /// The key of the last entry, if it was taken so.
+    /// The key of the last entry, if it was taken by one of these two: it is kept up to the next call that takes any, since it tells
+    /// whether the entry that comes then is another version.
     fn last_key(&self) -> &[u8] {
         &[]
     }

@@ -14,15 +14,11 @@ pub(crate) trait TakesRuns {
     fn take(&mut self, run: &BlockRun, may_be_same: bool) -> Result<()>;
 
     /// How many entries it takes together, whose keys and whose values have these lengths; 0 if none.
-    fn wanted(&self, sizes: (usize, usize)) -> usize {
-        let _ = sizes;
-        0
-    }
+    fn wanted(&self, sizes: (usize, usize)) -> usize;
 
-    /// Takes so many entries at most. Their keys differ, also from that of the entry before them.
-    fn take_picked(&mut self, picked: &Picked<'_>) {
-        let _ = picked;
-    }
+    /// Takes all of these entries, which are at most as many as it wanted. Their keys differ, also from that of the entry before
+    /// them.
+    fn take_picked(&mut self, picked: &Picked<'_>);
 }
 
 /// Where an entry lies, and the head of its key.
@@ -104,6 +100,9 @@ impl Runs {
     ) -> Option<Step> {
         let sizes = self.decided?;
         let wanted = takes.wanted(sizes) as u64;
+        if wanted == 0 {
+            return None;
+        }
         let ended = self.pick(last, wanted.min(most) as usize);
         let last = self.places.last()?.head;
         takes.take_picked(&self.picked(sizes));
@@ -122,7 +121,7 @@ impl Runs {
             let (at, mut head, next) = self.two_least()?;
             let (_, run) = self.runs.get_mut(at)?;
             // As many as come before those of other runs.
-            while head < next.unwrap_or(u64::MAX) || next.is_none() {
+            while next.is_none_or(|next| head < next) {
                 let is_limited = self.limit.is_some_and(|limit| head >= limit);
                 if self.places.len() >= most || head == last || is_limited {
                     return None;

@@ -371,9 +371,9 @@ impl Shape {
         };
         let sequences = (count * self.sequence_width() as usize).div_ceil(8);
         let others = self.put_bytes + kinds + values;
-        // Offsets are wider in large blocks than where it was decided whether keys share.
+        // Offsets of two columns have four bytes in large blocks, and keys of one length do not share if that takes 1/32 more with them.
         let wide = match self.key_bytes + others > usize::from(u16::MAX) {
-            true => 2 * offsets,
+            true => 3 * offsets,
             false => 0,
         };
         FRAME_BYTES + prefix + keys + others + wide + sequences
