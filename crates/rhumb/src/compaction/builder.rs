@@ -1,20 +1,22 @@
 //! Writes sorted entries and range deletes as one table after another.
 
+mod together;
+
 use std::mem;
 use std::time::Duration;
 
-use super::batch::{Batch, Collected};
+use super::batch::Batch;
 use super::context::{Context, Counters, NumberedMap};
-use super::merge::{Below, Ranges, Survivor, Takes, survivors};
+use super::merge::{Below, Ranges, Survivor, survivors};
 use super::values::{Placed, Values};
 use super::waiting::Waiting;
-use crate::cursor::{Lends, Picked};
-use crate::entry::{EntryKind, Pointer, RangeDeletes, Sequence};
+use crate::cursor::Lends;
+use crate::entry::{EntryKind, Pointer, RangeDeletes};
 use crate::error::Result;
 use crate::fs::names::FileKind;
 use crate::fs::ops;
 use crate::options::TierSpec;
-use crate::table::{BlockRun, EvenPuts, Puts, TableSettings, TableWriter};
+use crate::table::{TableSettings, TableWriter};
 use crate::tune::{Chooser, Layout};
 use crate::version::TableMeta;
 
@@ -158,37 +160,6 @@ struct Builder<'a> {
     hides_all: bool,
 }
 
-impl Takes for Builder<'_> {
-    #[inline]
-    fn take(&mut self, entry: &Survivor<'_>) -> Result<()> {
-        match self.has_batch()? && self.batch.take(entry) {
-            true => Ok(()),
-            false => self.take_alone(entry),
-        }
-    }
-
-    #[inline]
-    fn take_put(&mut self, run: &BlockRun, sequence: Sequence) -> Result<bool> {
-        Ok(self.has_batch()? && self.batch.take_put(run, sequence))
-    }
-
-    fn wanted(&self, sizes: (usize, usize)) -> usize {
-        match self.batches && self.waiting.is_empty() {
-            true => self.batch.wanted(sizes),
-            false => 0,
-        }
-    }
-
-    fn take_picked(&mut self, picked: &Picked<'_>, sequences: impl Iterator<Item = Sequence>) {
-        self.batch.take_picked(picked, sequences);
-    }
-
-    #[inline]
-    fn last_key(&self) -> &[u8] {
-        self.batch.last_key()
-    }
-}
-
 impl<'a> Builder<'a> {
     fn new(
         context: &'a Context<'a>,
@@ -245,68 +216,6 @@ impl<'a> Builder<'a> {
             true => self.add_waiting(),
             false => Ok(()),
         }
-    }
-
-    /// Whether there is a batch for the next entry, which has room. One that is full is written now and not before, since its last
-    /// key is asked for up to then.
-    #[inline]
-    fn has_batch(&mut self) -> Result<bool> {
-        if self.batch.is_full() {
-            self.add_batch()?;
-        }
-        Ok(self.batches && self.waiting.is_empty())
-    }
-
-    /// Adds the puts of the batch, and begins another.
-    #[inline(never)]
-    fn add_batch(&mut self) -> Result<()> {
-        let batch = mem::take(&mut self.batch);
-        match batch.puts() {
-            Collected::Even(puts) => self.add_even(&puts)?,
-            Collected::Any(puts) => self.add_puts(&puts)?,
-        }
-        self.batch = batch;
-        self.batch.clear();
-        self.batch.begin(self.cuts_by_bytes());
-        Ok(())
-    }
-
-    /// Whether the open table takes puts of any sizes together.
-    fn cuts_by_bytes(&self) -> bool {
-        self.open.as_ref().is_some_and(TableWriter::cuts_by_bytes)
-    }
-
-    fn add_even(&mut self, puts: &EvenPuts<'_>) -> Result<()> {
-        let mut done = 0;
-        while done < puts.len() {
-            let part = puts.part(done..done + self.puts_until_estimate(puts.entry_bytes()));
-            self.end_before(part.key(0))?;
-            self.writer()?.add_even(&part)?;
-            done += part.len();
-            self.count_bytes((part.len() * part.entry_bytes()) as u64);
-        }
-        Ok(())
-    }
-
-    fn add_puts(&mut self, puts: &Puts<'_>) -> Result<()> {
-        let mut rest = *puts;
-        while rest.len() > 0 {
-            // Up to the next estimate: no table ends before it.
-            let left = self.estimate_after.saturating_sub(self.since_estimate);
-            let before = rest.count_within(left.saturating_sub(1) as usize, 0);
-            let part = rest.part(0..before + 1);
-            self.end_before(part.key(0))?;
-            self.writer()?.add_puts(&part)?;
-            rest = rest.part(part.len()..rest.len());
-            self.count_bytes(part.bytes() as u64);
-        }
-        Ok(())
-    }
-
-    /// How many puts of so many bytes come up to the next estimate: no table ends before it.
-    fn puts_until_estimate(&self, bytes: usize) -> usize {
-        let left = self.estimate_after.saturating_sub(self.since_estimate);
-        left.div_ceil(bytes.max(1) as u64).max(1) as usize
     }
 
     /// Reads the values that the waiting entries need, and adds these.
