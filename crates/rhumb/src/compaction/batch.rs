@@ -94,7 +94,7 @@ impl Batch {
         }
     }
 
-    /// Takes so many of them at most, with these sequences.
+    /// Takes all of these, with these sequences.
     pub fn take_picked(&mut self, picked: &Picked<'_>, sequences: impl Iterator<Item = Sequence>) {
         let (key, value) = picked.sizes();
         let mut end = PutEnd {
