@@ -230,27 +230,33 @@ impl<'a> Fates<'a> {
         let mut passed = 0;
         while plain.next(&mut self.key) {
             passed += 1;
-            self.begin_plain_key();
-            self.pass_put(plain.sequence(), plain.value_bytes(), takes)?;
+            let sequence = self.retain.begin_put(plain.sequence());
+            self.pass_first(sequence, plain.value_bytes(), takes)?;
         }
         #[cfg(test)]
         PASSED_PLAIN.with(|count| count.set(count.get() + passed));
         Ok(passed)
     }
 
-    /// Begins the key that was noted, which no range delete is over, and which is as likely to be held by deeper levels as the
-    /// one before it.
+    /// Passes on a put that begins the current key, with its sequence.
     #[inline]
-    fn begin_plain_key(&mut self) {
-        let context = KeyContext {
-            bottom: self.bottom,
-            under_range_delete: false,
-        };
-        self.retain.begin_key(&[], context);
-        self.new_key = true;
+    fn pass_first(
+        &mut self,
+        sequence: Sequence,
+        value: &[u8],
+        takes: &mut impl Takes,
+    ) -> Result<()> {
+        self.new_key = false;
+        takes.take(&Survivor {
+            key: &self.key,
+            sequence,
+            kind: EntryKind::Put,
+            value,
+            new_key: true,
+        })
     }
 
-    /// Passes on a put of the current key, if it survives.
+    /// Passes on another version of the current key, a put, if it survives.
     #[inline]
     fn pass_put(&mut self, sequence: Sequence, value: &[u8], takes: &mut impl Takes) -> Result<()> {
         if let Fate::Keep(sequence) = self.retain.version(sequence, EntryKind::Put) {
@@ -303,18 +309,12 @@ impl<T: Takes> TakesRuns for Columns<'_, '_, T> {
             return self.fates.pass_put(sequence, value, self.takes);
         }
         let sequence = self.fates.retain.begin_put(run.sequence());
-        self.fates.new_key = false;
         self.is_noted = !self.takes.take_put(run, sequence)?;
         if self.is_noted {
             run.key_into(&mut self.fates.key);
-            self.takes.take(&Survivor {
-                key: &self.fates.key,
-                sequence,
-                kind: EntryKind::Put,
-                value: run.value(),
-                new_key: true,
-            })?;
+            return self.fates.pass_first(sequence, run.value(), self.takes);
         }
+        self.fates.new_key = false;
         Ok(())
     }
 

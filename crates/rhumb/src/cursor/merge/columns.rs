@@ -111,18 +111,25 @@ impl Runs {
         if let Some(&first) = self.order.first() {
             return Some((first, *self.heads.get(first)?));
         }
+        let (at, least, next) = self.two_least()?;
+        match next == Some(least) {
+            true => Some((self.next_in_full(least)?, least)),
+            false => Some((at, least)),
+        }
+    }
+
+    /// The run with the least head, that head, and the least one of the others, if there are any.
+    #[inline]
+    pub(super) fn two_least(&self) -> Option<(usize, u64, Option<u64>)> {
         let (&first, others) = self.heads.split_first()?;
-        let (mut at, mut least) = (0, first);
+        let (mut at, mut least, mut next) = (0, first, u64::MAX);
         for (place, &head) in others.iter().enumerate() {
+            next = next.min(head.max(least));
             if head < least {
                 (at, least) = (place + 1, head);
             }
         }
-        let behind = self.heads.get(at + 1..).unwrap_or_default();
-        match behind.contains(&least) {
-            true => Some((self.next_in_full(least)?, least)),
-            false => Some((at, least)),
-        }
+        Some((at, least, (!others.is_empty()).then_some(next)))
     }
 
     /// The run with the next entry among those with this head.

@@ -146,20 +146,6 @@ impl Runs {
         }
     }
 
-    /// The run with the least head, that head, and the least one of the others, if there are any.
-    #[inline]
-    fn two_least(&self) -> Option<(usize, u64, Option<u64>)> {
-        let (&first, others) = self.heads.split_first()?;
-        let (mut at, mut least, mut next) = (0, first, u64::MAX);
-        for (place, &head) in others.iter().enumerate() {
-            next = next.min(head.max(least));
-            if head < least {
-                (at, least) = (place + 1, head);
-            }
-        }
-        Some((at, least, (!others.is_empty()).then_some(next)))
-    }
-
     /// What was picked; the lengths of keys and values are given.
     fn picked(&self, sizes: (usize, usize)) -> Picked<'_> {
         let first = self.runs.first().map(|(_, run)| run);

@@ -93,6 +93,13 @@ fn count_entry(shape: &mut Shape, files: &[u64], entry: &NewEntry<'_>) {
     }
 }
 
+/// Notes a file among others, which ascend.
+fn note_file(files: &mut Vec<u64>, file: u64) {
+    if let Err(place) = files.binary_search(&file) {
+        files.insert(place, file);
+    }
+}
+
 fn part(bytes: &[u8], start: Option<usize>, end: Option<usize>) -> &[u8] {
     let part = end.and_then(|end| bytes.get(start.unwrap_or(0)..end));
     part.unwrap_or_default()
@@ -409,9 +416,7 @@ impl BlockBuilder {
     }
 
     fn push_pointer(&mut self, pointer: Pointer) {
-        if let Err(place) = self.files.binary_search(&pointer.file) {
-            self.files.insert(place, pointer.file);
-        }
+        note_file(&mut self.files, pointer.file);
         self.pointers.push(pointer);
     }
 

@@ -22,13 +22,20 @@ impl<'a> RowKeys<'a> {
     /// Keys of `len` bytes, of which the first is at the start of `bytes`.
     #[inline]
     pub fn new(bytes: &'a [u8], len: usize) -> Self {
-        RowKeys {
-            bytes,
-            len,
-            mask: u64::MAX
-                .checked_shl(64 - 8 * len.min(8) as u32)
-                .unwrap_or(0),
-        }
+        RowKeys::masked(bytes, len, RowKeys::mask_of(len))
+    }
+
+    /// The same, of whose heads only the bits of `mask` are wanted, some of [those of the key](RowKeys::mask_of).
+    #[inline]
+    pub fn masked(bytes: &'a [u8], len: usize, mask: u64) -> Self {
+        RowKeys { bytes, len, mask }
+    }
+
+    /// The bits of eight bytes that belong to a key of `len` bytes at their start.
+    #[inline]
+    pub fn mask_of(len: usize) -> u64 {
+        let behind = u64::BITS - 8 * len.min(8) as u32;
+        u64::MAX.checked_shl(behind).unwrap_or(0)
     }
 
     /// The first eight bytes of the key at `slot` as a number, padded with zeros.
@@ -38,7 +45,7 @@ impl<'a> RowKeys<'a> {
         // The bytes after the key, mostly of the next key or of values, are masked out.
         match bytes.and_then(|bytes| bytes.first_chunk::<8>()) {
             Some(word) => u64::from_be_bytes(*word) & self.mask,
-            None => first_eight(self.key(slot)),
+            None => first_eight(self.key(slot)) & self.mask,
         }
     }
 

@@ -69,13 +69,7 @@ impl Shape {
     #[inline]
     pub fn add(&mut self, entry: &NewEntry<'_>) {
         let size = (entry.key.len(), entry.value.len());
-        self.add_one(entry.kind, size, entry.sequence);
-    }
-
-    /// As [`Shape::add`], by the lengths of key and value.
-    #[inline]
-    pub fn add_one(&mut self, kind: EntryKind, size: (usize, usize), sequence: Sequence) {
-        self.add_alike(1, kind, size, (sequence, sequence));
+        self.add_alike(1, entry.kind, size, (entry.sequence, entry.sequence));
     }
 
     /// Counts puts, as [`Shape::add`] does each of them.

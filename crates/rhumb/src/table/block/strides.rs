@@ -1,7 +1,6 @@
 //! Blocks whose keys and values lie at equal distances.
 
-use rhumb_index::search::first_eight;
-
+use super::row_keys::RowKeys;
 use super::{BlockView, HEADER_BYTES};
 use crate::entry::{append_part, copy_words};
 
@@ -60,20 +59,16 @@ impl Strides {
         raw.get(start..start + self.key).unwrap_or_default()
     }
 
-    /// Eight bytes from there on as a number: those behind the key are of anything.
+    /// Of the first eight bytes of that as a number, padded with zeros, the bits of `mask`.
     #[inline]
-    pub fn eight_of_rest(&self, raw: &[u8], slot: usize) -> u64 {
-        let bytes = raw.get(self.keys + slot * self.key..);
-        match bytes.and_then(|bytes| bytes.first_chunk()) {
-            Some(eight) => u64::from_be_bytes(*eight),
-            None => first_eight(self.rest_of_key(raw, slot)),
-        }
+    pub fn head(&self, raw: &[u8], slot: usize, mask: u64) -> u64 {
+        let bytes = raw.get(self.keys..).unwrap_or_default();
+        RowKeys::masked(bytes, self.key, mask).head(slot)
     }
 
-    /// The bits of those that belong to the key.
+    /// The bits of those eight bytes that belong to the key.
     pub fn head_mask(&self) -> u64 {
-        let behind = u64::BITS - 8 * self.key.min(8) as u32;
-        u64::MAX.checked_shl(behind).unwrap_or(0)
+        RowKeys::mask_of(self.key)
     }
 
     /// Appends the key at `slot` to other keys.

@@ -86,8 +86,8 @@ impl BlockRun {
     pub fn head(&self) -> u64 {
         match &self.rows {
             Rows::Even(strides) => {
-                let rest = strides.eight_of_rest(&self.block.bytes, self.slot);
-                self.prefix_head | (rest & self.rest_mask) >> self.prefix_bits
+                let rest = strides.head(&self.block.bytes, self.slot, self.rest_mask);
+                self.prefix_head | rest >> self.prefix_bits
             }
             Rows::Copied(rows, place) => {
                 let key = rows.key(place).get(self.left_out..);

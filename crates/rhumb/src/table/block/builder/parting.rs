@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rhumb_index::search::common_prefix;
 
-use super::{BlockBuilder, NewEntry, Shape};
+use super::{BlockBuilder, NewEntry, Shape, count_entry, note_file};
 use crate::entry::EntryKind;
 use crate::table::block::{FRAME_BYTES, Puts};
 
@@ -168,40 +168,29 @@ impl BlockBuilder {
     /// Removes the entries behind the first `entries`, which bring the block into its last tenth.
     fn keep(&mut self, entries: usize, late: Late) {
         self.measured();
-        let mut shape = late.shape;
-        let mut pointers = self.pointers_before(late.entries);
-        for (at, row) in self
-            .rows
+        let (mut shape, mut files) = (late.shape, Vec::new());
+        let before = self
+            .pointers
             .iter()
-            .enumerate()
-            .take(entries)
-            .skip(late.entries)
-        {
-            let (key, value) = (self.key(at).len(), self.value(at).len());
-            shape.add_one(row.kind, (key, value), row.sequence);
-            shape.sharing.add(key, row.with_head);
-            if row.kind == EntryKind::Pointer
-                && let Some((pointer, before)) =
-                    self.pointers.get(..=pointers).and_then(<[_]>::split_last)
-            {
-                shape.add_pointer(
-                    *pointer,
-                    before.iter().all(|other| other.file != pointer.file),
-                );
-                pointers += 1;
+            .take(self.pointers_before(late.entries));
+        before.for_each(|pointer| note_file(&mut files, pointer.file));
+        let mut rows = self.rows.iter().skip(late.entries);
+        let Ok(()) = self.each(late.entries..entries, |entry| {
+            count_entry(&mut shape, &files, entry);
+            if let Some(pointer) = entry.pointer() {
+                note_file(&mut files, pointer.file);
             }
-        }
+            let with_head = rows.next().map_or(0, |row| row.with_head);
+            shape.sharing.add(entry.key.len(), with_head);
+            Ok::<_, Infallible>(())
+        });
+        self.pointers.truncate(self.pointers_before(entries));
+        self.files = files;
         self.rows.truncate(entries);
         let last = self.rows.last();
         let (keys, values) = last.map_or((0, 0), |row| (row.key_end, row.value_end));
         self.keys.truncate(keys);
         self.values.truncate(values);
-        if pointers < self.pointers.len() {
-            self.pointers.truncate(pointers);
-            self.files = self.pointers.iter().map(|pointer| pointer.file).collect();
-            self.files.sort_unstable();
-            self.files.dedup();
-        }
         shape.common = common_prefix(self.key(0), self.key(entries - 1));
         self.shape = shape;
     }
