@@ -16,11 +16,24 @@ const BEGIN_EVERY: u64 = 512 << 10;
 /// of a piece, writing takes half as much more of the processor's time (docs/performance.md, Flushes and merges).
 const ROOM_BYTES: u64 = 1 << 20;
 
+/// In which pieces a file is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pieces {
+    /// They end at multiples of this, a power of two: the page cache then takes a piece as few large pages, where the file
+    /// system knows these, and none is written twice (docs/performance.md, Flushes and merges).
+    pub bytes: usize,
+    /// So much room for what is not written yet is kept, however much there was at a time.
+    pub room: usize,
+}
+
 /// A file that is being written.
 #[derive(Debug)]
 pub(crate) struct Output {
     path: PathBuf,
     file: Box<dyn WriteFile>,
+    pieces: Pieces,
+    /// What was appended and is not written yet.
+    pending: Vec<u8>,
     /// How many bytes were written.
     length: u64,
     /// How far room was set aside, at most, and whether it could be.
@@ -33,17 +46,19 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Creates a file. Its name is durable after the next sync of the directory.
+    /// Creates a file that is written in such pieces. Its name is durable after the next sync of the directory.
     ///
     /// # Errors
     /// If it exists or cannot be created.
     #[track_caller]
-    pub fn create(fs: &Arc<dyn FileSystem>, path: PathBuf) -> Result<Output> {
+    pub fn create(fs: &Arc<dyn FileSystem>, path: PathBuf, pieces: Pieces) -> Result<Output> {
         let started = Instant::now();
         let file = ops::create(&**fs, &path)?;
         Ok(Output {
             path,
             file,
+            pieces,
+            pending: Vec::with_capacity(pieces.bytes + pieces.bytes / 8),
             length: 0,
             room: 0,
             gets_room: true,
@@ -52,12 +67,33 @@ impl Output {
         })
     }
 
-    /// Appends bytes.
+    /// The bytes that the file ends with and that are not written yet: what follows is appended to them.
+    pub fn pending(&mut self) -> &mut Vec<u8> {
+        &mut self.pending
+    }
+
+    /// The length of the file with what is not written yet.
+    pub fn end(&self) -> u64 {
+        self.length + self.pending.len() as u64
+    }
+
+    /// Writes the pieces that are full.
     ///
     /// # Errors
     /// If they cannot be written, or the device cannot take what was written before.
     #[track_caller]
-    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub fn write_pieces(&mut self) -> Result<()> {
+        let end = self.end();
+        let full = (end - end % self.pieces.bytes as u64).saturating_sub(self.length);
+        if full == 0 {
+            return Ok(());
+        }
+        self.write(full as usize)
+    }
+
+    /// Writes the first of the pending bytes.
+    #[track_caller]
+    fn write(&mut self, bytes: usize) -> Result<()> {
         // No closure, here and below: tests fail each call for itself, and tell them apart by their callers.
         let started = Instant::now();
         let written = self.append(bytes);
@@ -66,12 +102,14 @@ impl Output {
     }
 
     #[track_caller]
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        let added = bytes.len() as u64;
-        self.make_room(added);
-        ops::write_all(&*self.file, &self.path, bytes)?;
-        self.length += added;
-        self.not_begun += added;
+    fn append(&mut self, bytes: usize) -> Result<()> {
+        self.make_room(bytes as u64);
+        let written = self.pending.get(..bytes).unwrap_or_default();
+        ops::write_all(&*self.file, &self.path, written)?;
+        self.pending.drain(..bytes);
+        self.pending.shrink_to(self.pieces.room);
+        self.length += bytes as u64;
+        self.not_begun += bytes as u64;
         if self.not_begun >= BEGIN_EVERY {
             self.not_begun = 0;
             ops::begin_sync(&*self.file, &self.path)?;
@@ -102,12 +140,13 @@ impl Output {
         Ok(())
     }
 
-    /// Makes durable what was written.
+    /// Writes the rest and makes all of it durable.
     ///
     /// # Errors
     /// If that fails; what was written may be lost then, even if a later sync succeeds.
     #[track_caller]
     pub fn sync(&mut self) -> Result<()> {
+        self.write(self.pending.len())?;
         let started = Instant::now();
         let synced = match self.give_back_room() {
             Ok(()) => ops::sync(&*self.file, &self.path),
@@ -133,15 +172,26 @@ mod tests {
         calls.map(|(_, calls)| *calls).sum()
     }
 
+    /// Pieces of a page.
+    const SMALL: Pieces = Pieces {
+        bytes: 4 << 10,
+        room: 4 << 10,
+    };
+
+    fn append(output: &mut Output, bytes: &[u8]) {
+        output.pending().extend_from_slice(bytes);
+        output.write_pieces().unwrap();
+    }
+
     #[test]
     fn the_device_takes_large_files_as_they_grow() {
         let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
         let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
-        let mut output = Output::create(&fs, "file".into()).unwrap();
+        let mut output = Output::create(&fs, "file".into(), SMALL).unwrap();
         let calls = |call| calls(&disk, call);
         let part = vec![7; 1 << 18];
         for written in 1..=10 {
-            output.write(&part).unwrap();
+            append(&mut output, &part);
             assert_eq!(calls(FileCall::BeginSync), written / 2);
         }
         assert_eq!(calls(FileCall::Sync), 0);
@@ -149,34 +199,60 @@ mod tests {
         assert_eq!((calls(FileCall::BeginSync), calls(FileCall::Sync)), (5, 1));
     }
 
-    /// Writes pieces to a file of the operating system, and returns how many bytes of room the file takes beyond its length before and
+    #[test]
+    fn pieces_end_at_multiples_of_their_size() {
+        let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
+        let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
+        let path = std::path::Path::new("file");
+        let mut output = Output::create(&fs, path.into(), SMALL).unwrap();
+        let lengths = [100, 3_995, 1, 5_000, 0, 20_000, 7_768, 1_000];
+        let (mut end, mut expected) = (0, Vec::new());
+        for (i, length) in lengths.into_iter().enumerate() {
+            let bytes = vec![i as u8; length];
+            append(&mut output, &bytes);
+            expected.extend_from_slice(&bytes);
+            end += length as u64;
+            assert_eq!(output.end(), end);
+            let read = ops::read_all(&*fs, path).unwrap();
+            let written = expected.len() / SMALL.bytes * SMALL.bytes;
+            assert!(read == expected[..written], "{} {written}", read.len());
+            assert!(output.pending().capacity() <= 2 * SMALL.bytes);
+        }
+        // All others of these calls left a piece unfinished.
+        assert_eq!(calls(&disk, FileCall::Write), 4);
+        output.sync().unwrap();
+        assert!(ops::read_all(&*fs, path).unwrap() == expected);
+        assert_eq!(calls(&disk, FileCall::Write), 5);
+    }
+
+    /// Writes parts to a file of the operating system, and returns how many bytes of room the file takes beyond its length before and
     /// after a sync.
-    fn room_behind(pieces: &[usize]) -> (u64, u64) {
+    fn room_behind(parts: &[usize]) -> (u64, u64) {
         use std::os::unix::fs::MetadataExt;
         let dir = tempfile::tempdir().unwrap();
         let fs: Arc<dyn FileSystem> = Arc::new(crate::fs::OsFileSystem::new());
         let path = dir.path().join("file");
-        let mut output = Output::create(&fs, path.clone()).unwrap();
-        let length: usize = pieces.iter().sum();
+        let mut output = Output::create(&fs, path.clone(), SMALL).unwrap();
+        let length: usize = parts.iter().sum();
         let behind = || {
             let about = std::fs::metadata(&path).unwrap();
             assert_eq!(about.len(), length as u64);
             (about.blocks() * 512).saturating_sub(about.len())
         };
-        for (i, piece) in pieces.iter().enumerate() {
-            output.write(&vec![i as u8; *piece]).unwrap();
+        for (i, part) in parts.iter().enumerate() {
+            append(&mut output, &vec![i as u8; *part]);
         }
         let before = behind();
         output.sync().unwrap();
-        let pieces = pieces.iter().enumerate();
-        let expected: Vec<u8> = pieces.flat_map(|(i, n)| vec![i as u8; *n]).collect();
+        let parts = parts.iter().enumerate();
+        let expected: Vec<u8> = parts.flat_map(|(i, n)| vec![i as u8; *n]).collect();
         assert!(std::fs::read(&path).unwrap() == expected);
         (before, behind())
     }
 
     #[test]
     fn room_that_was_set_aside_is_given_back() {
-        let (before, after) = room_behind(&[1 << 18, 1 << 18, 1_000]);
+        let (before, after) = room_behind(&[1 << 18, 1 << 18, 4 << 10]);
         if before < 1 << 18 {
             println!("the file system sets no room aside");
             return;
@@ -189,23 +265,23 @@ mod tests {
         let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
         let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
         let cuts = |disk: &FaultyFileSystem| calls(disk, FileCall::Truncate);
-        let mut output = Output::create(&fs, "file".into()).unwrap();
-        output.write(&[1; 100]).unwrap();
+        let mut output = Output::create(&fs, "file".into(), SMALL).unwrap();
+        append(&mut output, &[1; 100]);
         output.sync().unwrap();
         assert_eq!(cuts(&disk), 0);
-        output.write(&[2; 100]).unwrap();
-        output.write(&[3; 100]).unwrap();
+        append(&mut output, &[2; 10_000]);
+        append(&mut output, &[3; 4_000]);
         output.sync().unwrap();
         output.sync().unwrap();
         assert_eq!(cuts(&disk), 1);
-        output.write(&vec![4; 3 << 20]).unwrap();
-        output.write(&[5; 100]).unwrap();
+        append(&mut output, &vec![4; 3 << 20]);
+        append(&mut output, &[5; 100]);
         output.sync().unwrap();
         assert_eq!(cuts(&disk), 2);
         let file = fs
             .open(std::path::Path::new("file"), crate::fs::Access::Buffered)
             .unwrap();
-        assert_eq!(file.len().unwrap(), 400 + (3 << 20));
+        assert_eq!(file.len().unwrap(), 14_200 + (3 << 20));
     }
 
     #[test]
@@ -217,8 +293,10 @@ mod tests {
         // The calls are a creation, a write and a beginning.
         let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), plan(3));
         let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
-        let mut output = Output::create(&fs, "file".into()).unwrap();
-        let failed = output.write(&vec![7; BEGIN_EVERY as usize]).unwrap_err();
+        let mut output = Output::create(&fs, "file".into(), SMALL).unwrap();
+        let bytes = vec![7; BEGIN_EVERY as usize];
+        output.pending().extend_from_slice(&bytes);
+        let failed = output.write_pieces().unwrap_err();
         assert!(matches!(failed, Error::Io { .. }), "{failed}");
         assert!(
             failed.to_string().starts_with("cannot begin to sync file"),

@@ -10,13 +10,16 @@ use crate::entry::Pointer;
 use crate::error::Result;
 use crate::fs::FileSystem;
 use crate::fs::names::FileKind;
-use crate::fs::output::Output;
+use crate::fs::output::{Output, Pieces};
 
-/// About so many bytes are handed to the operating system in one call.
+/// So many bytes are handed to the operating system in one call.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// The buffers of value files that are written at a time take about so many bytes together.
 const BUFFERS_BYTES: usize = 4 << 20;
+
+/// A page: no fewer bytes are written at a time.
+const LEAST_BYTES: usize = 4 << 10;
 
 /// A value file that is being written.
 #[derive(Debug)]
@@ -24,11 +27,6 @@ pub(crate) struct ValueWriter {
     output: Output,
     number: u64,
     keyspace: u32,
-    /// The end of the last record.
-    end: u64,
-    /// What was not written yet, and about how much of it is written at once.
-    pending: Vec<u8>,
-    buffer_bytes: usize,
 }
 
 impl ValueWriter {
@@ -44,15 +42,18 @@ impl ValueWriter {
         keyspace: u32,
         files: usize,
     ) -> Result<ValueWriter> {
-        let output = Output::create(fs, dir.join(FileKind::Values.name(number)))?;
-        let pending = header(number).to_vec();
+        let share = (BUFFERS_BYTES / files.max(1)).clamp(LEAST_BYTES, BUFFER_BYTES);
+        let bytes = 1 << share.ilog2();
+        let pieces = Pieces {
+            bytes,
+            room: 2 * bytes,
+        };
+        let mut output = Output::create(fs, dir.join(FileKind::Values.name(number)), pieces)?;
+        output.pending().extend_from_slice(&header(number));
         Ok(ValueWriter {
             output,
             number,
             keyspace,
-            end: pending.len() as u64,
-            pending,
-            buffer_bytes: (BUFFERS_BYTES / files.max(1)).min(BUFFER_BYTES),
         })
     }
 
@@ -62,24 +63,14 @@ impl ValueWriter {
     /// # Errors
     /// If it cannot be written.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<Option<Pointer>> {
-        let Some(pointer) = Pointer::new(self.number, self.end, value.len()) else {
+        let end = self.output.end();
+        let Some(pointer) = Pointer::new(self.number, end, value.len()) else {
             return Ok(None);
         };
-        let (entry, place) = ((self.keyspace, key, value), (self.number, self.end));
-        let before = self.pending.len();
-        record::encode(entry, place, &mut self.pending);
-        self.end += (self.pending.len() - before) as u64;
-        if self.pending.len() >= self.buffer_bytes {
-            self.write()?;
-        }
+        let entry = (self.keyspace, key, value);
+        record::encode(entry, (self.number, end), self.output.pending());
+        self.output.write_pieces()?;
         Ok(Some(pointer))
-    }
-
-    fn write(&mut self) -> Result<()> {
-        self.output.write(&self.pending)?;
-        self.pending.clear();
-        self.pending.shrink_to(2 * self.buffer_bytes);
-        Ok(())
     }
 
     /// The file number.
@@ -89,7 +80,7 @@ impl ValueWriter {
 
     /// The length of the file in bytes.
     pub fn bytes(&self) -> u64 {
-        self.end
+        self.output.end()
     }
 
     /// The time spent creating, writing and syncing the file.
@@ -102,7 +93,6 @@ impl ValueWriter {
     /// # Errors
     /// If one of these fails.
     pub fn finish(&mut self) -> Result<()> {
-        self.write()?;
         self.output.sync()
     }
 }

@@ -292,7 +292,7 @@ impl MergeCursor<Source> {
     /// Goes on behind a run that was passed, in the next block of its child or with the others, if there are any. Returns
     /// whether that may be passed as well.
     fn go_on(&mut self, runs: &mut Runs, at: usize) -> Result<bool> {
-        let (number, run) = runs.runs.remove(at);
+        let (number, run) = runs.runs.swap_remove(at);
         let Some(child) = self.children.get_mut(number) else {
             return Ok(false);
         };

@@ -19,8 +19,6 @@ use crate::table::form::filter::hash_key;
 use crate::table::form::stored::{STORED_HEADER_BYTES, store, store_unit};
 use crate::table::form::units::{UnitShape, Units};
 
-/// Writes are buffered until they have at least this many bytes.
-const PIECE_BYTES: usize = 256 << 10;
 /// The largest raw block with several entries, whatever the partition says.
 pub(in crate::table) const LARGEST_BLOCK_BYTES: usize = 16 << 20;
 /// The most entries of a block.
@@ -57,9 +55,6 @@ pub(in crate::table) struct BlockWriter {
     block: BlockBuilder,
     /// The block after it, while entries move there; else it has none.
     next: BlockBuilder,
-    /// Bytes that are not written yet; they belong at `offset - pending.len()`.
-    pending: Vec<u8>,
-    offset: u64,
     /// Where blocks stay in memory.
     pub kept: Option<WrittenBlocks>,
     pub directory: DirectoryBuilder,
@@ -104,8 +99,6 @@ impl BlockWriter {
             map,
             block: BlockBuilder::default(),
             next: BlockBuilder::default(),
-            pending: Vec::with_capacity(PIECE_BYTES + (PIECE_BYTES >> 3)),
-            offset: 0,
             kept: None,
             directory: DirectoryBuilder::default(),
             index,
@@ -142,7 +135,7 @@ impl BlockWriter {
 
     /// The end of the file so far, without the open block.
     pub fn offset(&self) -> u64 {
-        self.offset
+        self.output.end()
     }
 
     /// The length of the file in bytes so far, including the raw form of the open block; its pointers may take less.
@@ -151,7 +144,7 @@ impl BlockWriter {
             Some(shape) => shape.unit_bytes(self.block.count() as u32),
             None => self.block.most_bytes() as u64,
         };
-        self.offset + open
+        self.offset() + open
     }
 
     /// The raw bytes of the closed blocks: in total, and of the largest.
@@ -233,7 +226,7 @@ impl BlockWriter {
         }
         let first = self.ranks == 0;
         let continues = self.continues();
-        self.directory.offsets.push(self.offset);
+        self.directory.offsets.push(self.offset());
         let known = self.ranks;
         self.directory
             .first_ranks
@@ -261,7 +254,7 @@ impl BlockWriter {
         self.block.clear();
         self.block
             .set_even(self.even.as_ref().map(|even| even.prefix.len()));
-        self.flush_pieces()
+        self.output.write_pieces()
     }
 
     /// Counts and hashes the user keys that start in the open block, and maps those that the index
@@ -328,7 +321,7 @@ impl BlockWriter {
     /// # Errors
     /// If the write fails.
     pub fn write_empty(&mut self) -> Result<()> {
-        self.directory.offsets.push(self.offset);
+        self.directory.offsets.push(self.offset());
         self.directory.first_ranks.push(self.ranks);
         self.empty += 1;
         let even = self.even.take();
@@ -345,7 +338,7 @@ impl BlockWriter {
             )
         });
         self.even = even.filter(|_| written.stored == STORED_HEADER_BYTES + written.raw);
-        self.flush_pieces()
+        self.output.write_pieces()
     }
 
     /// Appends the open block, with the last key in front of it and the first one behind it.
@@ -381,7 +374,7 @@ impl BlockWriter {
         &mut self,
         store: impl FnOnce(&mut BlockBuilder, &mut dyn FnMut(&[u8]), u64, u64, &mut Vec<u8>) -> usize,
     ) -> Written {
-        let before = self.pending.len();
+        let offset = self.output.end();
         let kept = &mut self.kept;
         let mut keep = |raw: &[u8]| {
             if let Some(kept) = kept {
@@ -392,13 +385,12 @@ impl BlockWriter {
             &mut self.block,
             &mut keep,
             self.table_id,
-            self.offset,
-            &mut self.pending,
+            offset,
+            self.output.pending(),
         );
-        let stored = self.pending.len() - before;
+        let stored = (self.output.end() - offset) as usize;
         self.raw_bytes += raw as u64;
         self.raw_largest = self.raw_largest.max(raw as u64);
-        self.offset += stored as u64;
         Written { raw, stored }
     }
 
@@ -435,29 +427,12 @@ impl BlockWriter {
         }
     }
 
-    fn flush_pieces(&mut self) -> Result<()> {
-        if self.pending.len() < PIECE_BYTES {
-            return Ok(());
-        }
-        self.flush()
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.output.write(&self.pending)?;
-        self.pending.clear();
-        self.pending.shrink_to(LARGEST_BLOCK_BYTES);
-        Ok(())
-    }
-
     /// Writes what `append` adds after the blocks, all of which are closed, and syncs the file.
     ///
     /// # Errors
     /// If a write or the sync fails.
     pub fn finish(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        let before = self.pending.len();
-        append(&mut self.pending);
-        self.offset += (self.pending.len() - before) as u64;
-        self.flush()?;
+        append(self.output.pending());
         self.output.sync()?;
         if let Some(kept) = self.kept.take() {
             kept.hand_over(self.table_id);

@@ -12,13 +12,13 @@ use std::time::{Duration, SystemTime};
 
 use rhumb_index::{IndexSpec, KeyMap};
 
-use super::blocks::{BlockWriter, refused};
+use super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, refused};
 use super::cutter::{Cutter, cut_by_both, cut_by_bytes, cut_by_entries};
 use super::index_choice::IndexChoice;
 use super::placing::{Placing, TARGET_BYTES};
 use crate::entry::{EntryKind, MAX_KEY_BYTES, Pointer, Sequence, compare, set_key};
 use crate::error::{Error, Result};
-use crate::fs::output::Output;
+use crate::fs::output::{Output, Pieces};
 use crate::fs::{FileSystem, names, ops};
 use crate::memory::{BlockCache, WrittenBlocks};
 use crate::options::{Partition, TableSpec};
@@ -29,6 +29,12 @@ use crate::vlog::ValueFileMeta;
 
 /// The space of a raw block that is reserved for everything except the value of its only entry.
 const ENTRY_OVERHEAD_BYTES: usize = MAX_KEY_BYTES + 64;
+
+/// A table is written in such pieces. Room for blocks of any size is kept.
+const PIECES: Pieces = Pieces {
+    bytes: 256 << 10,
+    room: LARGEST_BLOCK_BYTES,
+};
 
 /// How entries are cut if no model places them.
 const BY_BYTES: Partition = Partition::Bytes(TARGET_BYTES as u32);
@@ -170,7 +176,7 @@ impl TableWriter {
             (Partition::Predicted(_), Cutter::Bytes(_)) => BY_BYTES,
             (partition, _) => partition,
         };
-        let output = Output::create(fs, path.clone())?;
+        let output = Output::create(fs, path.clone(), PIECES)?;
         let table_id = RandomState::new().hash_one((SystemTime::now(), number));
         let blocks = BlockWriter::new(
             output,
