@@ -16,14 +16,17 @@ const BEGIN_EVERY: u64 = 512 << 10;
 /// of a piece, writing takes half as much more of the processor's time (docs/performance.md, Flushes and merges).
 const ROOM_BYTES: u64 = 1 << 20;
 
+/// The size of pieces where few files are written at a time.
+pub(crate) const PIECE_BYTES: usize = 256 << 10;
+
 /// In which pieces a file is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pieces {
     /// They end at multiples of this, a power of two: the page cache then takes a piece as few large pages, where the file
     /// system knows these, and none is written twice (docs/performance.md, Flushes and merges).
     pub bytes: usize,
-    /// So much room for what is not written yet is kept, however much there was at a time.
-    pub room: usize,
+    /// The most memory for what is not written yet that is kept for what follows.
+    pub kept: usize,
 }
 
 /// A file that is being written.
@@ -83,48 +86,49 @@ impl Output {
     /// If they cannot be written, or the device cannot take what was written before.
     #[track_caller]
     pub fn write_pieces(&mut self) -> Result<()> {
-        let end = self.end();
-        let full = (end - end % self.pieces.bytes as u64).saturating_sub(self.length);
+        let rest = (self.end() % self.pieces.bytes as u64) as usize;
+        // Behind a sync the rest may be longer than what was appended.
+        let full = self.pending.len().saturating_sub(rest);
         if full == 0 {
             return Ok(());
         }
-        self.write(full as usize)
-    }
-
-    /// Writes the first of the pending bytes.
-    #[track_caller]
-    fn write(&mut self, bytes: usize) -> Result<()> {
+        self.write(full, self.length.min(ROOM_BYTES))?;
+        self.not_begun += full as u64;
+        if self.not_begun < BEGIN_EVERY {
+            return Ok(());
+        }
+        self.not_begun = 0;
         // No closure, here and below: tests fail each call for itself, and tell them apart by their callers.
         let started = Instant::now();
-        let written = self.append(bytes);
+        let begun = ops::begin_sync(&*self.file, &self.path);
+        self.time += started.elapsed();
+        begun
+    }
+
+    /// Writes the first of the pending bytes. If there is no room for them, that much is set aside at least.
+    #[track_caller]
+    fn write(&mut self, bytes: usize, room: u64) -> Result<()> {
+        let started = Instant::now();
+        self.make_room(bytes as u64, room);
+        let first = self.pending.get(..bytes).unwrap_or_default();
+        let written = ops::write_all(&*self.file, &self.path, first);
+        if written.is_ok() {
+            self.length += bytes as u64;
+            self.pending.drain(..bytes);
+            self.pending.shrink_to(self.pieces.kept);
+        }
         self.time += started.elapsed();
         written
     }
 
-    #[track_caller]
-    fn append(&mut self, bytes: usize) -> Result<()> {
-        self.make_room(bytes as u64);
-        let written = self.pending.get(..bytes).unwrap_or_default();
-        ops::write_all(&*self.file, &self.path, written)?;
-        self.pending.drain(..bytes);
-        self.pending.shrink_to(self.pieces.room);
-        self.length += bytes as u64;
-        self.not_begun += bytes as u64;
-        if self.not_begun >= BEGIN_EVERY {
-            self.not_begun = 0;
-            ops::begin_sync(&*self.file, &self.path)?;
-        }
-        Ok(())
-    }
-
     /// Sets room aside for the next bytes, if the file has some already: many have no more than one piece. It grows with the file, so
     /// that many small ones take little.
-    fn make_room(&mut self, bytes: u64) {
+    fn make_room(&mut self, bytes: u64, room: u64) {
         let start = self.length.max(self.room);
         if self.length == 0 || !self.gets_room || self.length + bytes <= start {
             return;
         }
-        let end = self.length + bytes.max(self.length.min(ROOM_BYTES));
+        let end = self.length + bytes.max(room);
         // Some may be there although not all is.
         self.room = end;
         self.gets_room = self.file.preallocate(start, end - start);
@@ -146,7 +150,7 @@ impl Output {
     /// If that fails; what was written may be lost then, even if a later sync succeeds.
     #[track_caller]
     pub fn sync(&mut self) -> Result<()> {
-        self.write(self.pending.len())?;
+        self.write(self.pending.len(), 0)?;
         let started = Instant::now();
         let synced = match self.give_back_room() {
             Ok(()) => ops::sync(&*self.file, &self.path),
@@ -161,6 +165,8 @@ impl Output {
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
     use crate::error::Error;
     use crate::fs::{Fault, FaultAt, FaultyFileSystem, FileCall, MemoryFileSystem, Plan};
@@ -175,7 +181,7 @@ mod tests {
     /// Pieces of a page.
     const SMALL: Pieces = Pieces {
         bytes: 4 << 10,
-        room: 4 << 10,
+        kept: 4 << 10,
     };
 
     fn append(output: &mut Output, bytes: &[u8]) {
@@ -250,6 +256,42 @@ mod tests {
         (before, behind())
     }
 
+    /// A file that only counts how often room is set aside.
+    #[derive(Debug, Default)]
+    struct CountsRoom(AtomicU64);
+
+    impl WriteFile for Arc<CountsRoom> {
+        fn write(&self, bytes: &[u8]) -> std::io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn preallocate(&self, _: u64, _: u64) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            true
+        }
+
+        fn sync(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+
+        fn truncate(&self, _: u64) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn room_is_set_aside_for_many_pieces_at_a_time() {
+        let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let mut output = Output::create(&fs, "file".into(), SMALL).unwrap();
+        let file = Arc::new(CountsRoom::default());
+        output.file = Box::new(Arc::clone(&file));
+        for _ in 0..1_024 {
+            append(&mut output, &[1; 4 << 10]);
+        }
+        // Twice as much each time up to a MiB, and then a MiB.
+        assert_eq!(file.0.load(Ordering::Relaxed), 8 + 3);
+    }
+
     #[test]
     fn room_that_was_set_aside_is_given_back() {
         let (before, after) = room_behind(&[1 << 18, 1 << 18, 4 << 10]);
@@ -275,13 +317,13 @@ mod tests {
         output.sync().unwrap();
         assert_eq!(cuts(&disk), 1);
         append(&mut output, &vec![4; 3 << 20]);
-        append(&mut output, &[5; 100]);
+        append(&mut output, &[5; 5_000]);
         output.sync().unwrap();
         assert_eq!(cuts(&disk), 2);
         let file = fs
             .open(std::path::Path::new("file"), crate::fs::Access::Buffered)
             .unwrap();
-        assert_eq!(file.len().unwrap(), 14_200 + (3 << 20));
+        assert_eq!(file.len().unwrap(), 19_100 + (3 << 20));
     }
 
     #[test]
@@ -302,6 +344,7 @@ mod tests {
             failed.to_string().starts_with("cannot begin to sync file"),
             "{failed}"
         );
+        assert_eq!((output.end(), output.pending().len()), (BEGIN_EVERY, 0));
         let begun = |site: &crate::fs::Site| site.call == FileCall::BeginSync;
         assert_eq!(
             (

@@ -10,16 +10,10 @@ use crate::entry::Pointer;
 use crate::error::Result;
 use crate::fs::FileSystem;
 use crate::fs::names::FileKind;
-use crate::fs::output::{Output, Pieces};
+use crate::fs::output::{Output, PIECE_BYTES, Pieces};
 
-/// So many bytes are handed to the operating system in one call.
-const BUFFER_BYTES: usize = 256 << 10;
-
-/// The buffers of value files that are written at a time take about so many bytes together.
+/// The pieces of value files that are written at a time take about so many bytes together.
 const BUFFERS_BYTES: usize = 4 << 20;
-
-/// A page: no fewer bytes are written at a time.
-const LEAST_BYTES: usize = 4 << 10;
 
 /// A value file that is being written.
 #[derive(Debug)]
@@ -42,12 +36,10 @@ impl ValueWriter {
         keyspace: u32,
         files: usize,
     ) -> Result<ValueWriter> {
-        let share = (BUFFERS_BYTES / files.max(1)).clamp(LEAST_BYTES, BUFFER_BYTES);
-        let bytes = 1 << share.ilog2();
-        let pieces = Pieces {
-            bytes,
-            room: 2 * bytes,
-        };
+        let share = (BUFFERS_BYTES / files.max(1)).next_power_of_two();
+        let bytes = share.min(PIECE_BYTES);
+        let kept = 4 * bytes;
+        let pieces = Pieces { bytes, kept };
         let mut output = Output::create(fs, dir.join(FileKind::Values.name(number)), pieces)?;
         output.pending().extend_from_slice(&header(number));
         Ok(ValueWriter {
@@ -94,5 +86,35 @@ impl ValueWriter {
     /// If one of these fails.
     pub fn finish(&mut self) -> Result<()> {
         self.output.sync()
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::fs::{FaultyFileSystem, FileCall, MemoryFileSystem, Plan};
+
+    /// How many calls write a MiB of values to one of so many files.
+    fn writes(files: usize) -> u64 {
+        let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
+        let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
+        let mut writer = ValueWriter::create(&fs, Path::new(""), 1, 1, files).unwrap();
+        while writer.bytes() < 1 << 20 {
+            writer.append(b"key", &[7; 500]).unwrap();
+        }
+        writer.finish().unwrap();
+        let sites = disk.sites();
+        let writes = sites
+            .iter()
+            .filter(|(site, _)| site.call == FileCall::Write);
+        writes.map(|(_, calls)| *calls).sum()
+    }
+
+    #[test]
+    fn of_many_files_less_is_kept_to_be_written_together() {
+        // The last call writes the rest.
+        let calls = [1, 16, 17, 20, 64, 1_024, 1 << 30].map(writes);
+        assert_eq!(calls, [5, 5, 5, 5, 17, 257, 2_048]);
     }
 }

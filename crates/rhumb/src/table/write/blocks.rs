@@ -374,7 +374,7 @@ impl BlockWriter {
         &mut self,
         store: impl FnOnce(&mut BlockBuilder, &mut dyn FnMut(&[u8]), u64, u64, &mut Vec<u8>) -> usize,
     ) -> Written {
-        let offset = self.output.end();
+        let offset = self.offset();
         let kept = &mut self.kept;
         let mut keep = |raw: &[u8]| {
             if let Some(kept) = kept {

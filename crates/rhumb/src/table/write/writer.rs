@@ -18,7 +18,7 @@ use super::index_choice::IndexChoice;
 use super::placing::{Placing, TARGET_BYTES};
 use crate::entry::{EntryKind, MAX_KEY_BYTES, Pointer, Sequence, compare, set_key};
 use crate::error::{Error, Result};
-use crate::fs::output::{Output, Pieces};
+use crate::fs::output::{Output, PIECE_BYTES, Pieces};
 use crate::fs::{FileSystem, names, ops};
 use crate::memory::{BlockCache, WrittenBlocks};
 use crate::options::{Partition, TableSpec};
@@ -30,10 +30,10 @@ use crate::vlog::ValueFileMeta;
 /// The space of a raw block that is reserved for everything except the value of its only entry.
 const ENTRY_OVERHEAD_BYTES: usize = MAX_KEY_BYTES + 64;
 
-/// A table is written in such pieces. Room for blocks of any size is kept.
+/// A table is written in such pieces. Memory for the largest block of several entries is kept, behind what is left of a piece.
 const PIECES: Pieces = Pieces {
-    bytes: 256 << 10,
-    room: LARGEST_BLOCK_BYTES,
+    bytes: PIECE_BYTES,
+    kept: LARGEST_BLOCK_BYTES + 2 * PIECE_BYTES,
 };
 
 /// How entries are cut if no model places them.
