@@ -218,6 +218,14 @@ impl FaultyFileSystem {
         lock(&self.control).sites.clone()
     }
 
+    /// How many calls of a kind were made, at all sites.
+    pub fn calls_of(&self, call: FileCall) -> u64 {
+        let control = lock(&self.control);
+        let sites = control.sites.iter();
+        let calls = sites.filter(|(site, _)| site.call == call);
+        calls.map(|(_, calls)| calls).sum()
+    }
+
     fn call<T>(&self, call: FileCall, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         match begin(&self.control, call, 0)? {
             Verdict::Cut(_) => Err(power_cut()),

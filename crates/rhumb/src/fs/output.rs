@@ -92,6 +92,7 @@ impl Output {
         if full == 0 {
             return Ok(());
         }
+        // Room grows with the file, so that many small ones take little.
         self.write(full, self.length.min(ROOM_BYTES))?;
         self.not_begun += full as u64;
         if self.not_begun < BEGIN_EVERY {
@@ -105,11 +106,11 @@ impl Output {
         begun
     }
 
-    /// Writes the first of the pending bytes. If there is no room for them, that much is set aside at least.
+    /// Writes the first of the pending bytes. Where there is no room for them, it is set aside for `ahead` bytes at least.
     #[track_caller]
-    fn write(&mut self, bytes: usize, room: u64) -> Result<()> {
+    fn write(&mut self, bytes: usize, ahead: u64) -> Result<()> {
         let started = Instant::now();
-        self.make_room(bytes as u64, room);
+        self.make_room(bytes as u64, ahead);
         let first = self.pending.get(..bytes).unwrap_or_default();
         let written = ops::write_all(&*self.file, &self.path, first);
         if written.is_ok() {
@@ -121,14 +122,14 @@ impl Output {
         written
     }
 
-    /// Sets room aside for the next bytes, if the file has some already: many have no more than one piece. It grows with the file, so
-    /// that many small ones take little.
-    fn make_room(&mut self, bytes: u64, room: u64) {
+    /// Sets room aside for the next bytes, or for `ahead` of them if these are more, if the file has some already: many have no more
+    /// than one piece.
+    fn make_room(&mut self, bytes: u64, ahead: u64) {
         let start = self.length.max(self.room);
         if self.length == 0 || !self.gets_room || self.length + bytes <= start {
             return;
         }
-        let end = self.length + bytes.max(room);
+        let end = self.length + bytes.max(ahead);
         // Some may be there although not all is.
         self.room = end;
         self.gets_room = self.file.preallocate(start, end - start);
@@ -171,13 +172,6 @@ mod tests {
     use crate::error::Error;
     use crate::fs::{Fault, FaultAt, FaultyFileSystem, FileCall, MemoryFileSystem, Plan};
 
-    /// How many calls of a kind were made.
-    fn calls(disk: &FaultyFileSystem, call: FileCall) -> u64 {
-        let sites = disk.sites();
-        let calls = sites.iter().filter(|(site, _)| site.call == call);
-        calls.map(|(_, calls)| *calls).sum()
-    }
-
     /// Pieces of a page.
     const SMALL: Pieces = Pieces {
         bytes: 4 << 10,
@@ -194,7 +188,7 @@ mod tests {
         let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
         let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
         let mut output = Output::create(&fs, "file".into(), SMALL).unwrap();
-        let calls = |call| calls(&disk, call);
+        let calls = |call| disk.calls_of(call);
         let part = vec![7; 1 << 18];
         for written in 1..=10 {
             append(&mut output, &part);
@@ -225,10 +219,10 @@ mod tests {
             assert!(output.pending().capacity() <= 2 * SMALL.bytes);
         }
         // All others of these calls left a piece unfinished.
-        assert_eq!(calls(&disk, FileCall::Write), 4);
+        assert_eq!(disk.calls_of(FileCall::Write), 4);
         output.sync().unwrap();
         assert!(ops::read_all(&*fs, path).unwrap() == expected);
-        assert_eq!(calls(&disk, FileCall::Write), 5);
+        assert_eq!(disk.calls_of(FileCall::Write), 5);
     }
 
     /// Writes parts to a file of the operating system, and returns how many bytes of room the file takes beyond its length before and
@@ -306,20 +300,20 @@ mod tests {
     fn what_was_written_without_room_is_cut_nowhere() {
         let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
         let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
-        let cuts = |disk: &FaultyFileSystem| calls(disk, FileCall::Truncate);
+        let cuts = || disk.calls_of(FileCall::Truncate);
         let mut output = Output::create(&fs, "file".into(), SMALL).unwrap();
         append(&mut output, &[1; 100]);
         output.sync().unwrap();
-        assert_eq!(cuts(&disk), 0);
+        assert_eq!(cuts(), 0);
         append(&mut output, &[2; 10_000]);
         append(&mut output, &[3; 4_000]);
         output.sync().unwrap();
         output.sync().unwrap();
-        assert_eq!(cuts(&disk), 1);
+        assert_eq!(cuts(), 1);
         append(&mut output, &vec![4; 3 << 20]);
         append(&mut output, &[5; 5_000]);
         output.sync().unwrap();
-        assert_eq!(cuts(&disk), 2);
+        assert_eq!(cuts(), 2);
         let file = fs
             .open(std::path::Path::new("file"), crate::fs::Access::Buffered)
             .unwrap();

@@ -104,11 +104,7 @@ mod tests {
             writer.append(b"key", &[7; 500]).unwrap();
         }
         writer.finish().unwrap();
-        let sites = disk.sites();
-        let writes = sites
-            .iter()
-            .filter(|(site, _)| site.call == FileCall::Write);
-        writes.map(|(_, calls)| *calls).sum()
+        disk.calls_of(FileCall::Write)
     }
 
     #[test]
