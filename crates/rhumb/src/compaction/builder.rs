@@ -197,12 +197,8 @@ impl<'a> Builder<'a> {
     /// Adds an entry that the batch does not take behind the others, once the values before it are read.
     #[inline(never)]
     fn take_alone(&mut self, entry: &Survivor<'_>) -> Result<()> {
-        if self.batches {
-            if !self.batch.is_empty() {
-                self.add_batch()?;
-            }
-            let by_bytes = self.cuts_by_bytes();
-            self.batch.begin_behind(entry, by_bytes);
+        if !self.batch.is_empty() {
+            self.add_batch()?;
         }
         if self.stays && entry.kind == EntryKind::Put && self.waiting.is_empty() {
             return self.add_put(entry);

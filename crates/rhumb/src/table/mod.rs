@@ -19,7 +19,7 @@ mod write;
 /// An entry whose key and value exceed this together gets a block of its own.
 pub(crate) const LARGE_ENTRY_BYTES: usize = 64 << 10;
 
-pub(crate) use block::{EvenPuts, PutEnd, Puts};
+pub(crate) use block::{EntryEnd, Puts};
 pub(crate) use check::salvage::{LostBlock, Salvage};
 pub(crate) use check::verify::TableReport;
 pub(crate) use form::filter::hash_key;

@@ -3,12 +3,11 @@
 use std::mem;
 
 use super::Builder;
-use crate::compaction::batch::Collected;
 use crate::compaction::merge::{Survivor, Takes};
 use crate::cursor::Picked;
 use crate::entry::Sequence;
 use crate::error::Result;
-use crate::table::{BlockRun, EvenPuts, Puts, TableWriter};
+use crate::table::{BlockRun, Puts};
 
 impl Takes for Builder<'_> {
     #[inline]
@@ -56,35 +55,13 @@ impl Builder<'_> {
     #[inline(never)]
     pub(super) fn add_batch(&mut self) -> Result<()> {
         let batch = mem::take(&mut self.batch);
-        match batch.puts() {
-            Collected::Even(puts) => self.add_even(&puts)?,
-            Collected::Any(puts) => self.add_puts(&puts)?,
-        }
+        let added = self.add_puts(batch.puts());
         self.batch = batch;
         self.batch.clear();
-        self.batch.begin(self.cuts_by_bytes());
-        Ok(())
+        added
     }
 
-    /// Whether the open table takes puts of any sizes together.
-    pub(super) fn cuts_by_bytes(&self) -> bool {
-        self.open.as_ref().is_some_and(TableWriter::cuts_by_bytes)
-    }
-
-    fn add_even(&mut self, puts: &EvenPuts<'_>) -> Result<()> {
-        let mut done = 0;
-        while done < puts.len() {
-            let part = puts.part(done..done + self.puts_until_estimate(puts.entry_bytes()));
-            self.end_before(part.key(0))?;
-            self.writer()?.add_even(&part)?;
-            done += part.len();
-            self.count_bytes((part.len() * part.entry_bytes()) as u64);
-        }
-        Ok(())
-    }
-
-    fn add_puts(&mut self, puts: &Puts<'_>) -> Result<()> {
-        let mut rest = *puts;
+    fn add_puts(&mut self, mut rest: Puts<'_>) -> Result<()> {
         while rest.len() > 0 {
             // Up to the next estimate: no table ends before it.
             let left = self.estimate_after.saturating_sub(self.since_estimate);
@@ -96,11 +73,5 @@ impl Builder<'_> {
             self.count_bytes(part.bytes() as u64);
         }
         Ok(())
-    }
-
-    /// How many puts of so many bytes come up to the next estimate: no table ends before it.
-    fn puts_until_estimate(&self, bytes: usize) -> usize {
-        let left = self.estimate_after.saturating_sub(self.since_estimate);
-        left.div_ceil(bytes.max(1) as u64).max(1) as usize
     }
 }

@@ -10,7 +10,7 @@ use self::parting::Late;
 use super::pointers::PointerColumns;
 use super::shape::Shape;
 use super::sharing::Sharing;
-use super::{EvenPuts, GROUP_ENTRIES, PutEnd, Puts};
+use super::{EntryEnd, GROUP_ENTRIES, Puts};
 use crate::entry::{EntryKind, Pointer, Sequence, append};
 
 /// The most buffer memory that is kept for the next block.
@@ -372,33 +372,23 @@ impl BlockBuilder {
         });
     }
 
-    /// Adds puts, if it is known at once that the raw form takes at most `limit` bytes then, and that there are at most
+    /// Adds puts of one size, if it is known at once that the raw form takes at most `limit` bytes then, and that there are at most
     /// `most` entries. Returns whether it has.
-    pub fn push_even_within(&mut self, puts: &EvenPuts<'_>, limit: usize, most: usize) -> bool {
+    pub fn push_even_within(&mut self, puts: &Puts<'_>, limit: usize, most: usize) -> bool {
         let mut with = self.shape;
-        with.add_even(puts);
+        with.add_puts(puts);
         let bytes = with.most_bytes_if_even();
-        if bytes.is_none_or(|bytes| bytes > limit) || with.count > most {
-            return false;
+        let fits = bytes.is_some_and(|bytes| bytes <= limit) && with.count <= most;
+        if fits {
+            self.shape = with;
+            self.push_rows(puts);
         }
-        self.shape = with;
-        let (key_end, value_end) = (self.keys.len(), self.values.len());
-        self.keys.extend_from_slice(puts.keys);
-        self.values.extend_from_slice(puts.values);
-        let rows = puts.sequences.iter().enumerate();
-        self.rows.extend(rows.map(|(i, sequence)| Row {
-            key_end: key_end + (i + 1) * puts.key_len,
-            value_end: value_end + (i + 1) * puts.value_len,
-            with_head: 0,
-            sequence: *sequence,
-            kind: EntryKind::Put,
-        }));
-        true
+        fits
     }
 
     /// Adds puts that were counted in the shape.
     fn push_rows(&mut self, puts: &Puts<'_>) {
-        let start = PutEnd {
+        let start = EntryEnd {
             key: self.keys.len(),
             value: self.values.len(),
             sequence: 0,

@@ -9,7 +9,6 @@
 
 mod builder;
 mod copied_rows;
-mod even_puts;
 mod fence_keys;
 mod header;
 mod heads;
@@ -29,12 +28,11 @@ mod walk;
 
 pub(in crate::table) use builder::{BlockBuilder, NewEntry, encode_empty};
 pub(in crate::table) use copied_rows::CopiedRows;
-pub(crate) use even_puts::EvenPuts;
 use fence_keys::FENCE_KEY_BYTES;
 pub(in crate::table) use fence_keys::Fence;
 pub(in crate::table) use layout::BlockLayout;
 pub(in crate::table) use put_row::{FoundPut, PutRow};
-pub(crate) use puts::{PutEnd, Puts};
+pub(crate) use puts::{EntryEnd, Puts};
 pub(in crate::table) use strides::Strides;
 pub(in crate::table) use view::BlockView;
 pub(in crate::table) use walk::Walk;

@@ -6,18 +6,18 @@ use std::ops::Range;
 use super::NewEntry;
 use crate::entry::{EntryKind, Sequence, compare};
 
-/// Where the key and the value of a put end among those of others, and its sequence.
+/// Where the key and the value of an entry end among those of others, and its sequence.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct PutEnd {
+pub(crate) struct EntryEnd {
     pub key: usize,
     pub value: usize,
     pub sequence: Sequence,
 }
 
-impl PutEnd {
+impl EntryEnd {
     /// The bytes of keys and values up to there.
     #[inline]
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.key + self.value
     }
 }
@@ -29,21 +29,30 @@ pub(crate) struct Puts<'a> {
     keys: &'a [u8],
     /// The values, likewise.
     values: &'a [u8],
-    ends: &'a [PutEnd],
+    ends: &'a [EntryEnd],
     /// Where the first put starts.
-    start: PutEnd,
+    start: EntryEnd,
     /// The lengths of all keys and of all values, if they have one, and that is known.
     sizes: Option<(usize, usize)>,
 }
 
 impl<'a> Puts<'a> {
     /// Puts whose keys and values start at the first bytes.
-    pub fn new(keys: &'a [u8], values: &'a [u8], ends: &'a [PutEnd]) -> Puts<'a> {
+    pub fn new(keys: &'a [u8], values: &'a [u8], ends: &'a [EntryEnd]) -> Puts<'a> {
+        Puts::behind(EntryEnd::default(), (keys, values), ends)
+    }
+
+    /// Puts whose keys and values start where another entry ends.
+    pub fn behind(
+        start: EntryEnd,
+        (keys, values): (&'a [u8], &'a [u8]),
+        ends: &'a [EntryEnd],
+    ) -> Puts<'a> {
         Puts {
             keys,
             values,
             ends,
-            start: PutEnd::default(),
+            start,
             sizes: None,
         }
     }
@@ -70,7 +79,7 @@ impl<'a> Puts<'a> {
 
     /// Where put `at` starts: where the one before it ends.
     #[inline]
-    fn start_of(&self, at: usize) -> PutEnd {
+    fn start_of(&self, at: usize) -> EntryEnd {
         let before = at.checked_sub(1).and_then(|before| self.ends.get(before));
         before.copied().unwrap_or(self.start)
     }
@@ -138,9 +147,9 @@ impl<'a> Puts<'a> {
     }
 
     /// Where each put ends, as if the first one started at `start`.
-    pub(super) fn ends_from(&self, start: PutEnd) -> impl Iterator<Item = PutEnd> {
+    pub(in crate::table) fn ends_from(&self, start: EntryEnd) -> impl Iterator<Item = EntryEnd> {
         let first = self.start;
-        self.ends.iter().map(move |end| PutEnd {
+        self.ends.iter().map(move |end| EntryEnd {
             key: start.key + (end.key - first.key),
             value: start.value + (end.value - first.value),
             sequence: end.sequence,
@@ -173,5 +182,74 @@ impl<'a> Puts<'a> {
                 new_key: true,
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::table::block::BlockBuilder;
+
+    /// Keys of some length, in order, and a value and a sequence of each.
+    fn puts() -> impl Strategy<Value = (usize, usize, Vec<Vec<u8>>, Vec<Sequence>)> {
+        let lengths = (1..12usize, prop_oneof![0..20usize, 300..500usize]);
+        lengths.prop_flat_map(|(key, value)| {
+            let keys = prop::collection::btree_set(prop::collection::vec(0..4u8, key), 1..200);
+            let sequences = prop::collection::vec(0..1_000u64, 200);
+            let keys = keys.prop_map(|keys| keys.into_iter().collect());
+            (Just(key), Just(value), keys, sequences)
+        })
+    }
+
+    /// How many are added together must not matter, nor what was added before.
+    #[test]
+    fn puts_of_one_size_are_added_as_if_one_by_one() {
+        let cuts = prop::collection::vec(1..60usize, 1..5);
+        let even = prop::option::of(0..3usize);
+        proptest!(|((key, value, keys, sequences) in puts(), cuts in cuts, even in even, before: bool)| {
+            let keys = keys.concat();
+            let count = keys.len() / key;
+            let values: Vec<u8> = (0..count * value).map(|i| i as u8).collect();
+            let end = |i: usize| EntryEnd { key: (i + 1) * key, value: (i + 1) * value, sequence: sequences[i] };
+            let ends: Vec<_> = (0..count).map(end).collect();
+            let all = Puts::new(&keys, &values, &ends).of_sizes((key, value));
+            prop_assert_eq!(all.len(), count);
+            let (mut together, mut alone) = (BlockBuilder::default(), BlockBuilder::default());
+            for block in [&mut together, &mut alone] {
+                block.set_even(even);
+                if before {
+                    let other = NewEntry { key: &[], sequence: 5, kind: EntryKind::Put, value: &[1], new_key: true };
+                    block.push_within(&other, usize::MAX);
+                }
+            }
+            let (mut at, limit) = (0, 20_000);
+            for cut in cuts.into_iter().cycle() {
+                let part = all.part(at..at + cut);
+                if at >= count || !together.push_even_within(&part, limit, 150) {
+                    break;
+                }
+                together.last_were_expected_in((0..part.len()).map(|i| (at + i / 2) as u64));
+                for (i, entry) in part.entries().enumerate() {
+                    prop_assert!(alone.push_within(&entry, limit));
+                    alone.last_was_expected_in((at + i / 2) as u64);
+                }
+                at += part.len();
+            }
+            // Those behind another entry, too many and too large ones are refused.
+            let all_fit = count <= 150 && count * (key + value + 2) + 100 < limit;
+            prop_assert!(at == count || before || !all_fit);
+            prop_assert!(!before || at == 0);
+            prop_assert!(together.count() <= 150 && together.raw_bytes() <= limit);
+            prop_assert_eq!(together.least_bytes(), alone.least_bytes());
+            prop_assert!(together.count() == 0 || together.least_possible_bytes() <= together.least_bytes());
+            let (mut one, mut other) = (Vec::new(), Vec::new());
+            if together.count() > 0 {
+                together.encode(None, None, &mut one);
+                alone.encode(None, None, &mut other);
+            }
+            prop_assert_eq!(one, other);
+        });
     }
 }

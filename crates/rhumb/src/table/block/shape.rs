@@ -2,7 +2,7 @@
 
 use super::pointers::PointerShape;
 use super::sharing::Sharing;
-use super::{EvenPuts, FRAME_BYTES, GROUP_ENTRIES, NewEntry, PutEnd, Puts};
+use super::{EntryEnd, FRAME_BYTES, GROUP_ENTRIES, NewEntry, Puts};
 use crate::entry::{EntryKind, Pointer, Sequence};
 use crate::table::form::bits::{packed_bytes, width_of};
 
@@ -73,14 +73,6 @@ impl Shape {
     }
 
     /// Counts puts, as [`Shape::add`] does each of them.
-    pub fn add_even(&mut self, puts: &EvenPuts<'_>) {
-        if let Some(sequences) = puts.sequence_range() {
-            let size = (puts.key_len, puts.value_len);
-            self.add_alike(puts.len(), EntryKind::Put, size, sequences);
-        }
-    }
-
-    /// Counts puts, as [`Shape::add`] does each of them.
     pub fn add_puts(&mut self, puts: &Puts<'_>) {
         let Some(sequences) = puts.sequence_range() else {
             return;
@@ -89,7 +81,7 @@ impl Shape {
             return self.add_alike(puts.len(), EntryKind::Put, size, sequences);
         }
         let (mut keys, mut values) = ((usize::MAX, 0), (usize::MAX, 0));
-        let mut before = PutEnd::default();
+        let mut before = EntryEnd::default();
         for end in puts.ends_from(before) {
             let (key, value) = (end.key - before.key, end.value - before.value);
             keys = (key.min(keys.0), key.max(keys.1));

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 
 use super::placed::{model_of, random_numbers};
 use super::*;
-use crate::table::{EvenPuts, LARGE_ENTRY_BYTES, PutEnd, Puts};
+use crate::table::{EntryEnd, LARGE_ENTRY_BYTES, Puts};
 
 /// Which puts may be written together.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,15 +38,15 @@ fn written(
         } else {
             1
         };
-        let end = |keys: &[u8], values: &[u8], sequence| PutEnd {
+        let end = |keys: &[u8], values: &[u8], sequence| EntryEnd {
             key: keys.len(),
             value: values.len(),
             sequence,
         };
         let mut ends = vec![end(key, value, sequence.0)];
-        let (mut keys, mut values, mut sequences) = (key.clone(), value.clone(), vec![sequence.0]);
+        let (mut keys, mut values) = (key.clone(), value.clone());
         while let Some(((next, at), (kind, other))) = rest.last()
-            && (*kind == EntryKind::Put && sequences.len() < most && before != Some(next))
+            && (*kind == EntryKind::Put && ends.len() < most && before != Some(next))
             && match which {
                 Together::OfOneSize => (next.len(), other.len()) == (key.len(), value.len()),
                 Together::OfAnySize => is_small(next, other),
@@ -55,26 +55,19 @@ fn written(
             keys.extend_from_slice(next);
             values.extend_from_slice(other);
             ends.push(end(&keys, &values, at.0));
-            sequences.push(at.0);
             before = Some(next);
             rest.pop();
         }
-        if sequences.len() == 1 {
+        if ends.len() == 1 {
             writer.add(key, sequence.0, *kind, value).unwrap();
             continue;
         }
-        if which == Together::OfAnySize {
-            writer.add_puts(&Puts::new(&keys, &values, &ends)).unwrap();
-            continue;
-        }
-        let puts = EvenPuts {
-            keys: &keys,
-            values: &values,
-            sequences: &sequences,
-            key_len: key.len(),
-            value_len: value.len(),
+        let puts = Puts::new(&keys, &values, &ends);
+        let puts = match which {
+            Together::OfOneSize => puts.of_sizes((key.len(), value.len())),
+            Together::OfAnySize => puts,
         };
-        writer.add_even(&puts).unwrap();
+        writer.add_puts(&puts).unwrap();
     }
     writer.finish(&RangeDeletes::default()).unwrap();
     let mut bytes = fs.bytes(Path::new("/000007.table")).unwrap();
@@ -150,21 +143,15 @@ fn puts_that_do_not_ascend_are_refused() {
         let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let mut writer = TableWriter::create(&fs, Path::new("/"), 7, &settings).unwrap();
         writer.add(&[1], 8, EntryKind::Put, b"v").unwrap();
-        let puts = EvenPuts {
-            keys: &keys,
-            values: b"vv",
-            sequences: &[5, 5],
-            key_len: 1,
-            value_len: 1,
-        };
-        let error = writer.add_even(&puts).unwrap_err().to_string();
-        assert!(error.contains("does not sort after"), "{error}");
-        let ends = [1, 2].map(|end| PutEnd {
+        let ends = [1, 2].map(|end| EntryEnd {
             key: end,
             value: end,
             sequence: 5,
         });
-        let any = Puts::new(&keys, b"vv", &ends);
-        assert_eq!(writer.add_puts(&any).unwrap_err().to_string(), error);
+        let puts = Puts::new(&keys, b"vv", &ends);
+        for puts in [puts, puts.of_sizes((1, 1))] {
+            let error = writer.add_puts(&puts).unwrap_err().to_string();
+            assert!(error.contains("does not sort after"), "{error}");
+        }
     }
 }

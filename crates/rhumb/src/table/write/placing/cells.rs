@@ -3,7 +3,7 @@
 use super::TARGET_BYTES;
 use crate::error::Result;
 use crate::table::LARGE_ENTRY_BYTES;
-use crate::table::block::{EvenPuts, NewEntry};
+use crate::table::block::{NewEntry, Puts};
 use crate::table::write::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, MOST_ENTRIES};
 
 /// A cell continues in another block when its block would exceed this many times the target. Wide
@@ -149,7 +149,7 @@ impl Cells {
     /// As [`BlockWriter::push`].
     pub fn put_even(
         &mut self,
-        puts: &EvenPuts<'_>,
+        puts: &Puts<'_>,
         numbers: &[u64],
         predicted: &[u64],
         blocks: &mut BlockWriter,
@@ -177,7 +177,7 @@ impl Cells {
     fn put_into(
         &mut self,
         cell: u64,
-        run: &EvenPuts<'_>,
+        run: &Puts<'_>,
         numbers: &[u64],
         predicted: &[u64],
         blocks: &mut BlockWriter,
@@ -196,7 +196,7 @@ impl Cells {
             blocks.open().last_were_expected_in(slots);
             self.keys += run.len() as u64;
             self.last_number = numbers.last().copied().unwrap_or(self.last_number);
-            self.filled += (run.len() * run.entry_bytes()) as u64;
+            self.filled += run.bytes() as u64;
             return Ok(run.len());
         }
         let entries = run.entries().zip(numbers).zip(predicted);

@@ -19,7 +19,7 @@ use waiting::Waiting;
 
 use crate::error::Result;
 use crate::table::LARGE_ENTRY_BYTES;
-use crate::table::block::{BlockBuilder, EvenPuts, NewEntry};
+use crate::table::block::{BlockBuilder, NewEntry, Puts};
 use crate::table::form::directory::Arrangement;
 use crate::table::write::blocks::{BlockWriter, refused};
 use crate::table::write::index_choice::IndexChoice;
@@ -128,20 +128,19 @@ impl Placer {
     ///
     /// # Errors
     /// As [`BlockWriter::push`].
-    pub fn add_even(
+    pub fn add_puts(
         &mut self,
-        puts: &EvenPuts<'_>,
+        puts: &Puts<'_>,
         blocks: &mut BlockWriter,
     ) -> Result<(usize, Placing)> {
         let mut done = 0;
         while done < puts.len() {
-            let until = self
-                .bytes_until_advance()
-                .div_ceil(puts.entry_bytes().max(1));
-            let part = puts.part(done..done + until.max(1));
-            let numbers = (0..part.len()).map(|at| blocks.number(part.key(at)));
-            self.waiting.push_even(&part, numbers);
-            self.batch += part.len() * part.entry_bytes();
+            let rest = puts.part(done..puts.len());
+            let until = self.bytes_until_advance().saturating_sub(1);
+            let part = rest.part(0..rest.count_within(until, 0) + 1);
+            let numbers = part.entries().map(|entry| blocks.number(entry.key));
+            self.waiting.push_puts(&part, numbers);
+            self.batch += part.bytes();
             done += part.len();
             if self.bytes_until_advance() == 0 && self.advance(blocks, false)? == Placing::Ended {
                 return Ok((done, Placing::Ended));
@@ -318,7 +317,8 @@ impl Placer {
             return Ok(Placing::GoesOn);
         };
         let puts = self.waiting.even_puts(self.predictions.len());
-        if let Some(puts) = puts.filter(|puts| puts.entry_bytes() <= LARGE_ENTRY_BYTES) {
+        let is_small = |(key, value)| key + value <= LARGE_ENTRY_BYTES;
+        if let Some(puts) = puts.filter(|puts| puts.sizes().is_some_and(is_small)) {
             let predicted = self.predictions.get(..puts.len()).unwrap_or_default();
             let put = cells.put_even(&puts, self.waiting.numbers(), predicted, blocks)?;
             self.placed += put as u64;

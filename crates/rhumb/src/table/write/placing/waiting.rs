@@ -1,50 +1,32 @@
 //! Entries waiting to be placed.
 
-use crate::entry::{EntryKind, Sequence, append};
+use crate::entry::{EntryKind, append};
 use crate::error::Result;
-use crate::table::block::{EvenPuts, NewEntry};
+use crate::table::block::{EntryEnd, NewEntry, Puts};
 
 /// The most buffer memory that is kept for later entries.
 const SPARE_BYTES: usize = 2 << 20;
 
-#[derive(Debug, Clone, Copy)]
-struct WaitingEntry {
-    key: u32,
-    value: u32,
+/// What is kept of an entry besides its key, its value and its sequence.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Mark {
     kind: EntryKind,
     new_key: bool,
 }
 
-impl WaitingEntry {
-    fn of(entry: &NewEntry<'_>) -> Self {
-        WaitingEntry {
-            // The writer of tables refuses longer ones.
-            key: entry.key.len() as u32,
-            value: entry.value.len() as u32,
-            kind: entry.kind,
-            new_key: entry.new_key,
-        }
-    }
+const NEW_PUT: Mark = Mark {
+    kind: EntryKind::Put,
+    new_key: true,
+};
 
-    fn bytes(&self) -> usize {
-        self.key as usize + self.value as usize
-    }
-
-    /// Whether an entry is as this one, a put of a key of its own, and of one size.
-    fn is_even_with(&self, other: &WaitingEntry) -> bool {
-        let is_put = |entry: &WaitingEntry| entry.kind == EntryKind::Put && entry.new_key;
-        is_put(self) && is_put(other) && (self.key, self.value) == (other.key, other.value)
-    }
-}
-
-/// A queue of entries by columns: their keys, their values and their sequences, a small record for each, and the numbers of
+/// A queue of entries by columns: their keys and their values, where these end and their sequences, marks, and the numbers of
 /// their user keys. What was removed stays in front until it is worth moving the rest.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     keys: Vec<u8>,
     values: Vec<u8>,
-    sequences: Vec<Sequence>,
-    records: Vec<WaitingEntry>,
+    ends: Vec<EntryEnd>,
+    marks: Vec<Mark>,
     numbers: Vec<u64>,
     gone: Gone,
     /// How many of the numbers were passed to the model.
@@ -54,31 +36,35 @@ pub(super) struct Waiting {
 /// What is at the front of the columns but was removed.
 #[derive(Debug, Default)]
 struct Gone {
-    key_bytes: usize,
-    value_bytes: usize,
     entries: usize,
     /// The user keys that started among the entries.
     keys: usize,
+    /// Where the last of them ends.
+    end: EntryEnd,
 }
 
 impl Waiting {
     /// The bytes of keys and values.
     pub fn bytes(&self) -> usize {
-        self.keys.len() - self.gone.key_bytes + self.values.len() - self.gone.value_bytes
+        self.end().bytes() - self.gone.end.bytes()
+    }
+
+    /// Where the last entry ends.
+    fn end(&self) -> EntryEnd {
+        self.ends.last().copied().unwrap_or_default()
     }
 
     /// The number of entries.
     pub fn entries(&self) -> u64 {
-        (self.records.len() - self.gone.entries) as u64
+        (self.ends.len() - self.gone.entries) as u64
     }
 
     /// The memory of all entries but the last, in bytes.
     pub fn memory_before_last(&self) -> usize {
-        let last = self.records.get(self.gone.entries..);
-        let last = last.and_then(<[_]>::last);
-        let before = self.bytes() - last.map_or(0, WaitingEntry::bytes);
-        let record = size_of::<WaitingEntry>() + size_of::<Sequence>() + size_of::<u64>();
-        before + (self.entries() as usize).saturating_sub(1) * record
+        let before_last = self.ends.iter().rev().nth(1).map_or(0, EntryEnd::bytes);
+        let record = size_of::<EntryEnd>() + size_of::<Mark>() + size_of::<u64>();
+        let records = (self.entries() as usize).saturating_sub(1) * record;
+        before_last.saturating_sub(self.gone.end.bytes()) + records
     }
 
     /// The number of user keys that start among the entries.
@@ -93,27 +79,30 @@ impl Waiting {
 
     /// Adds an entry; `number` is that of its key if it is the first of its user key.
     pub fn push(&mut self, entry: &NewEntry<'_>, number: u64) {
-        let record = WaitingEntry::of(entry);
         append(&mut self.keys, entry.key);
         append(&mut self.values, entry.value);
         if entry.new_key {
             self.numbers.push(number);
         }
-        self.sequences.push(entry.sequence);
-        self.records.push(record);
+        self.ends.push(EntryEnd {
+            key: self.keys.len(),
+            value: self.values.len(),
+            sequence: entry.sequence,
+        });
+        self.marks.push(Mark {
+            kind: entry.kind,
+            new_key: entry.new_key,
+        });
     }
 
     /// Adds puts; `numbers` are those of their keys.
-    pub fn push_even(&mut self, puts: &EvenPuts<'_>, numbers: impl Iterator<Item = u64>) {
-        let Some(first) = puts.entries().next() else {
-            return;
-        };
-        let record = WaitingEntry::of(&first);
-        self.keys.extend_from_slice(puts.keys);
-        self.values.extend_from_slice(puts.values);
+    pub fn push_puts(&mut self, puts: &Puts<'_>, numbers: impl Iterator<Item = u64>) {
+        self.ends.extend(puts.ends_from(self.end()));
+        let (keys, values) = puts.columns();
+        self.keys.extend_from_slice(keys);
+        self.values.extend_from_slice(values);
         self.numbers.extend(numbers);
-        self.sequences.extend_from_slice(puts.sequences);
-        self.records.resize(self.records.len() + puts.len(), record);
+        self.marks.resize(self.ends.len(), NEW_PUT);
     }
 
     /// The numbers that were not passed to the model.
@@ -127,36 +116,35 @@ impl Waiting {
     }
 
     /// The first entries, at most `most` of them, as far as they are puts of different keys, and of one size.
-    pub fn even_puts(&self, most: usize) -> Option<EvenPuts<'_>> {
-        let records = self.records.get(self.gone.entries..)?;
-        let first = records.first()?;
-        let even = records.iter().take(most);
-        let count = even.take_while(|record| first.is_even_with(record)).count();
-        let all = EvenPuts {
-            keys: self.keys.get(self.gone.key_bytes..)?,
-            values: self.values.get(self.gone.value_bytes..)?,
-            sequences: self.sequences.get(self.gone.entries..)?,
-            key_len: first.key as usize,
-            value_len: first.value as usize,
-        };
-        Some(all.part(0..count))
+    pub fn even_puts(&self, most: usize) -> Option<Puts<'_>> {
+        let ends = self.ends.get(self.gone.entries..)?;
+        let marks = self.marks.get(self.gone.entries..)?;
+        let mut start = self.gone.end;
+        let mut sizes = None;
+        let even = ends.iter().zip(marks).take(most).take_while(|(end, mark)| {
+            let own = (end.key - start.key, end.value - start.value);
+            start = **end;
+            **mark == NEW_PUT && *sizes.get_or_insert(own) == own
+        });
+        let count = even.count();
+        let ends = ends.get(..count)?;
+        Some(Puts::behind(self.gone.end, (&self.keys, &self.values), ends).of_sizes(sizes?))
     }
 
     /// All entries, in order.
     pub fn iter(&self) -> impl Iterator<Item = NewEntry<'_>> {
-        let mut keys = self.keys.get(self.gone.key_bytes..).unwrap_or_default();
-        let mut values = self.values.get(self.gone.value_bytes..).unwrap_or_default();
-        let records = self.records.iter().zip(&self.sequences);
-        (records.skip(self.gone.entries)).map_while(move |(record, sequence)| {
-            let (key, other_keys) = keys.split_at_checked(record.key as usize)?;
-            let (value, other_values) = values.split_at_checked(record.value as usize)?;
-            (keys, values) = (other_keys, other_values);
+        let mut start = self.gone.end;
+        let entries = self.ends.iter().zip(&self.marks);
+        (entries.skip(self.gone.entries)).map_while(move |(end, mark)| {
+            let key = self.keys.get(start.key..end.key)?;
+            let value = self.values.get(start.value..end.value)?;
+            start = *end;
             Some(NewEntry {
                 key,
-                sequence: *sequence,
-                kind: record.kind,
+                sequence: end.sequence,
+                kind: mark.kind,
                 value,
-                new_key: record.new_key,
+                new_key: mark.new_key,
             })
         })
     }
@@ -187,30 +175,34 @@ impl Waiting {
 
     /// Removes the first entries.
     pub fn remove(&mut self, entries: usize) {
-        let removed = self.records.iter().skip(self.gone.entries).take(entries);
-        for record in removed {
-            self.gone.key_bytes += record.key as usize;
-            self.gone.value_bytes += record.value as usize;
-            self.gone.keys += usize::from(record.new_key);
-            self.gone.entries += 1;
-        }
+        let all = self.gone.entries + entries;
+        let removed = self.marks.get(self.gone.entries..all).unwrap_or_default();
+        self.gone.keys += removed.iter().filter(|mark| mark.new_key).count();
+        self.gone.entries += removed.len();
+        let last = self.gone.entries.checked_sub(1);
+        let last = last.and_then(|last| self.ends.get(last));
+        self.gone.end = last.copied().unwrap_or_default();
         self.trained = self.trained.max(self.gone.keys);
         self.compact();
     }
 
     /// Reuses the memory of removed entries once they are at least half of the bytes.
     fn compact(&mut self) {
-        let gone = &self.gone;
-        if gone.key_bytes + gone.value_bytes >= (self.keys.len() + self.values.len()) / 2 {
-            self.keys.drain(..gone.key_bytes);
-            self.values.drain(..gone.value_bytes);
-            self.sequences.drain(..gone.entries);
-            self.records.drain(..gone.entries);
-            self.numbers.drain(..gone.keys);
-            self.trained -= gone.keys;
-            self.gone = Gone::default();
-            self.keys.shrink_to(SPARE_BYTES);
-            self.values.shrink_to(SPARE_BYTES);
+        let end = self.gone.end;
+        if end.bytes() < (self.keys.len() + self.values.len()) / 2 {
+            return;
         }
+        self.keys.drain(..end.key);
+        self.values.drain(..end.value);
+        self.ends.drain(..self.gone.entries);
+        for other in &mut self.ends {
+            (other.key, other.value) = (other.key - end.key, other.value - end.value);
+        }
+        self.marks.drain(..self.gone.entries);
+        self.numbers.drain(..self.gone.keys);
+        self.trained -= self.gone.keys;
+        self.gone = Gone::default();
+        self.keys.shrink_to(SPARE_BYTES);
+        self.values.shrink_to(SPARE_BYTES);
     }
 }

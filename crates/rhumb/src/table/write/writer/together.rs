@@ -5,54 +5,11 @@ use std::cmp::Ordering;
 use super::{Counts, TableWriter};
 use crate::entry::{MAX_SEQUENCE, Sequence, compare, set_key};
 use crate::error::Result;
-use crate::table::block::{EvenPuts, Puts};
+use crate::table::block::Puts;
 use crate::table::write::cutter::{Cutter, cut_all_by_bytes};
 use crate::table::write::placing::Placing;
 
 impl TableWriter {
-    /// Adds puts, whose keys are larger than the last one, as [`TableWriter::add`] does each of them.
-    ///
-    /// # Errors
-    /// As [`TableWriter::add`].
-    pub fn add_even(&mut self, puts: &EvenPuts<'_>) -> Result<()> {
-        let Some(first) = puts.entries().next() else {
-            return Ok(());
-        };
-        let order = match self.counts.entries {
-            0 => Ordering::Greater,
-            _ => compare(first.key, &self.last_key),
-        };
-        // None may be an older version of the last key.
-        self.check(first.key, MAX_SEQUENCE, first.value, order)?;
-        let ascends = |at: &usize| compare(puts.key(at - 1), puts.key(*at)).is_lt();
-        if let Some(at) = (1..puts.len()).find(|at| !ascends(at)) {
-            return Err(self.out_of_order(at as u64));
-        }
-        if self.counts.entries == 0 {
-            self.first_key = first.key.to_vec();
-        }
-        let sizes = (puts.keys.len(), puts.values.len());
-        let last = puts.len() - 1;
-        if let (Some(range), Some(sequence)) = (puts.sequence_range(), puts.sequences.get(last)) {
-            self.count_puts(puts.len(), sizes, range, (puts.key(last), *sequence));
-        }
-        let mut placed = 0;
-        if let Cutter::Model(placer) = &mut self.cutter {
-            let placing;
-            (placed, placing) = placer.add_even(puts, &mut self.blocks)?;
-            if placing == Placing::Ended {
-                self.leave_model()?;
-            }
-        }
-        let rest = puts.part(placed..puts.len());
-        rest.entries().try_for_each(|entry| self.cut(&entry))
-    }
-
-    /// Whether entries are cut by bytes, so that puts of any sizes are added faster [together](TableWriter::add_puts).
-    pub fn cuts_by_bytes(&self) -> bool {
-        matches!(self.cutter, Cutter::Bytes(_))
-    }
-
     /// Adds puts, whose keys are larger than the last one, as [`TableWriter::add`] does each of them.
     ///
     /// # Errors
@@ -78,10 +35,20 @@ impl TableWriter {
         if let (Some(range), Some(sequence)) = (puts.sequence_range(), puts.last_sequence()) {
             self.count_puts(puts.len(), sizes, range, (puts.key(last), sequence));
         }
-        match &self.cutter {
-            Cutter::Bytes(bytes) => cut_all_by_bytes(&mut self.blocks, puts, *bytes),
-            _ => puts.entries().try_for_each(|entry| self.cut(&entry)),
+        let mut placed = 0;
+        match &mut self.cutter {
+            Cutter::Bytes(bytes) => return cut_all_by_bytes(&mut self.blocks, puts, *bytes),
+            Cutter::Model(placer) => {
+                let placing;
+                (placed, placing) = placer.add_puts(puts, &mut self.blocks)?;
+                if placing == Placing::Ended {
+                    self.leave_model()?;
+                }
+            }
+            _ => {}
         }
+        let rest = puts.part(placed..puts.len());
+        rest.entries().try_for_each(|entry| self.cut(&entry))
     }
 
     /// Counts puts of different keys: how many, the bytes of their keys and of their values, their smallest and largest

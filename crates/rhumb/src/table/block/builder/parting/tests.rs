@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::entry::Pointer;
-use crate::table::block::PutEnd;
+use crate::table::block::EntryEnd;
 use crate::table::block::shape::KeyForm;
 use crate::test_seed::test_seed;
 use rand::rngs::StdRng;
@@ -124,7 +124,7 @@ fn cut_together(entries: &[Owned], limit: usize, together: usize) -> (Vec<usize>
         for entry in part {
             keys.extend_from_slice(&entry.key);
             values.extend_from_slice(&entry.value);
-            ends.push(PutEnd {
+            ends.push(EntryEnd {
                 key: keys.len(),
                 value: values.len(),
                 sequence: entry.sequence,
