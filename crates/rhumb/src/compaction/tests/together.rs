@@ -1,4 +1,4 @@
-//! Merges that write puts of one size together cut the tables that they would make of one entry after the other.
+//! Merges that write puts together cut the tables that they would make of one entry after the other.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -9,7 +9,7 @@ use crate::entry::Sequence;
 use crate::options::{Partition, TableSpec};
 use crate::test_seed::test_seed;
 
-/// A store with two runs, nearly all of whose entries are puts of one size.
+/// A store with two runs, nearly all of whose entries are puts, of one size or of any.
 fn store(random: &mut StdRng) -> Store {
     let partitions = [
         Partition::Predicted(0),
@@ -25,13 +25,15 @@ fn store(random: &mut StdRng) -> Store {
         },
     );
     let value = random.random_range(0..60);
+    let is_even = random.random_bool(0.5);
     for _ in 0..2 {
         for _ in 0..random.random_range(1..2_000) {
             let key = random.random_range(0..3_000_u32).to_be_bytes().to_vec();
             store.write(match random.random_range(0..300) {
                 0 => Operation::Delete(key),
                 1 => Operation::Put(key, vec![3; 61]),
-                _ => Operation::Put(key, vec![7; value]),
+                _ if is_even => Operation::Put(key, vec![7; value]),
+                _ => Operation::Put(key, vec![7; random.random_range(0..60)]),
             });
             if random.random_bool(0.002) {
                 store.snapshots.insert(store.sequence);

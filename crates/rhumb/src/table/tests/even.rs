@@ -135,23 +135,71 @@ fn placed_tables_do_not_depend_on_what_is_written_together() {
     }
 }
 
+/// Sizes change from put to put, or from time to time, while entries wait and are placed.
+#[test]
+fn placed_tables_of_puts_of_several_sizes_do_not_depend_on_it_either() {
+    let seed = test_seed();
+    println!("seed {seed}");
+    let mut rng = StdRng::seed_from_u64(seed);
+    let numbers = random_numbers(&mut rng, 60_000);
+    let from_put_to_put: fn(usize) -> usize = |i| 40 + i % 7;
+    for value in [from_put_to_put, |i| 40 + i / 3_000 % 2] {
+        let keys = numbers.iter().map(|number| number.to_be_bytes().to_vec());
+        let model = model_of(keys, value);
+        for spec in ["predicted", "predicted(5)", "entries(40)", "dual(4096)"] {
+            let spec = format!("partition={spec},compression=none,filter=10");
+            check(&mut rng, &settings("plr", &spec, &model), &model);
+        }
+    }
+}
+
+/// Behind keys that suit the model come many with one number.
+#[test]
+fn tables_that_leave_the_model_do_not_depend_on_it_either() {
+    let seed = test_seed();
+    println!("seed {seed}");
+    let mut rng = StdRng::seed_from_u64(seed);
+    let numbers = random_numbers(&mut rng, 40_000);
+    let last = (0..40_000u64).map(|n| (u64::MAX, n));
+    let keys = numbers.into_iter().map(|number| (number, 0)).chain(last);
+    let keys = keys.map(|(one, other)| [one.to_be_bytes(), other.to_be_bytes()].concat());
+    let model = model_of(keys, |i| 40 + i % 2);
+    let settings = settings("plr", "partition=predicted,compression=none", &model);
+    let table = TestTable::new(&settings, &model, &RangeDeletes::default());
+    assert_ne!(table.fallback(), "");
+    check(&mut rng, &settings, &model);
+}
+
 #[test]
 fn puts_that_do_not_ascend_are_refused() {
     let model = model_of([vec![1], vec![2]], |_| 1);
     let settings = settings("plr", "partition=predicted", &model);
-    for keys in [[3, 3], [3, 2], [1, 3], [0, 3]] {
+    for (keys, at) in [
+        (vec![3, 3], 2),
+        (vec![3, 2], 2),
+        (vec![1, 3], 1),
+        (vec![0, 3], 1),
+        (vec![3, 4, 5, 6, 6], 5),
+    ] {
+        let keys: Vec<u64> = keys;
         let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let mut writer = TableWriter::create(&fs, Path::new("/"), 7, &settings).unwrap();
-        writer.add(&[1], 8, EntryKind::Put, b"v").unwrap();
-        let ends = [1, 2].map(|end| EntryEnd {
-            key: end,
-            value: end,
-            sequence: 5,
-        });
-        let puts = Puts::new(&keys, b"vv", &ends);
-        for puts in [puts, puts.of_sizes((1, 1))] {
+        let first = 1u64.to_be_bytes();
+        writer.add(&first, 8, EntryKind::Put, b"v").unwrap();
+        let ends: Vec<_> = (1..=keys.len())
+            .map(|end| EntryEnd {
+                key: 8 * end,
+                value: end,
+                sequence: 5,
+            })
+            .collect();
+        let keys: Vec<u8> = keys.into_iter().flat_map(u64::to_be_bytes).collect();
+        let values = vec![b'v'; ends.len()];
+        let puts = Puts::new(&keys, &values, &ends);
+        let expected = format!("entry {at} of table 7 does not sort after");
+        for puts in [puts, puts.of_sizes((8, 1))] {
             let error = writer.add_puts(&puts).unwrap_err().to_string();
-            assert!(error.contains("does not sort after"), "{error}");
+            assert!(error.contains(&expected), "{error}");
         }
     }
 }

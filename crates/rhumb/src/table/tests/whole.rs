@@ -234,3 +234,28 @@ fn spreads_and_times_are_measured() {
         }
     }
 }
+
+/// Their records and numbers take memory as well: of four times the size of a table, enough for entries of 11 bytes.
+#[test]
+fn tables_of_small_entries_are_waited_for() {
+    let model = model_of([vec![0; 8], vec![u8::MAX; 8]], |_| 1);
+    let mut settings = settings("rmi:leaves=5", "size=8MiB,filter=0", &model);
+    settings.map = Arc::new(rhumb_index::KeyMap::eight_bytes());
+    for (value, is_placed) in [(3, true), (2, false)] {
+        let fs = Arc::new(MemoryFileSystem::new());
+        let dynamic: Arc<dyn FileSystem> = fs.clone();
+        let mut writer = TableWriter::create(&dynamic, Path::new("/"), 7, &settings).unwrap();
+        for n in 0..(8 << 20) / (8 + value as u64) {
+            let key = (n * 1_000).to_be_bytes();
+            writer
+                .add(&key, 1, EntryKind::Put, &vec![7; value])
+                .unwrap();
+        }
+        let summary = writer.finish(&RangeDeletes::default()).unwrap().summary;
+        let path = PathBuf::from("/000007.table");
+        let test = TestTable { fs, path, summary };
+        assert_eq!(test.open(0).unwrap().directory.is_placed(), is_placed);
+        let told = test.fallback();
+        assert_eq!(told.contains("write smaller tables"), !is_placed, "{told}");
+    }
+}

@@ -317,8 +317,7 @@ impl Placer {
             return Ok(Placing::GoesOn);
         };
         let puts = self.waiting.even_puts(self.predictions.len());
-        let is_small = |(key, value)| key + value <= LARGE_ENTRY_BYTES;
-        if let Some(puts) = puts.filter(|puts| puts.sizes().is_some_and(is_small)) {
+        if let Some(puts) = puts {
             let predicted = self.predictions.get(..puts.len()).unwrap_or_default();
             let put = cells.put_even(&puts, self.waiting.numbers(), predicted, blocks)?;
             self.placed += put as u64;

@@ -2,22 +2,33 @@
 
 use crate::entry::{EntryKind, append};
 use crate::error::Result;
+use crate::table::LARGE_ENTRY_BYTES;
 use crate::table::block::{EntryEnd, NewEntry, Puts};
 
 /// The most buffer memory that is kept for later entries.
 const SPARE_BYTES: usize = 2 << 20;
 
-/// What is kept of an entry besides its key, its value and its sequence.
+/// The kind of an entry, and whether it is an older version of a key: in one byte, since many entries may wait.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Mark {
-    kind: EntryKind,
-    new_key: bool,
-}
+struct Mark(u8);
 
-const NEW_PUT: Mark = Mark {
-    kind: EntryKind::Put,
-    new_key: true,
-};
+impl Mark {
+    const OLDER: u8 = 1 << 7;
+    const NEW_PUT: Mark = Mark(EntryKind::Put as u8);
+
+    fn of(entry: &NewEntry<'_>) -> Mark {
+        let older = if entry.new_key { 0 } else { Self::OLDER };
+        Mark(entry.kind as u8 | older)
+    }
+
+    fn is_new_key(self) -> bool {
+        self.0 & Self::OLDER == 0
+    }
+
+    fn kind(self) -> Option<EntryKind> {
+        EntryKind::from_byte(self.0 & !Self::OLDER)
+    }
+}
 
 /// A queue of entries by columns: their keys and their values, where these end and their sequences, marks, and the numbers of
 /// their user keys. What was removed stays in front until it is worth moving the rest.
@@ -39,19 +50,23 @@ struct Gone {
     entries: usize,
     /// The user keys that started among the entries.
     keys: usize,
-    /// Where the last of them ends.
-    end: EntryEnd,
 }
 
 impl Waiting {
     /// The bytes of keys and values.
     pub fn bytes(&self) -> usize {
-        self.end().bytes() - self.gone.end.bytes()
+        self.start_of(self.ends.len()).bytes() - self.start().bytes()
     }
 
-    /// Where the last entry ends.
-    fn end(&self) -> EntryEnd {
-        self.ends.last().copied().unwrap_or_default()
+    /// Where entry `at` starts, counted with those that were removed: where the one before it ends.
+    fn start_of(&self, at: usize) -> EntryEnd {
+        let before = at.checked_sub(1).and_then(|before| self.ends.get(before));
+        before.copied().unwrap_or_default()
+    }
+
+    /// Where the first entry starts.
+    fn start(&self) -> EntryEnd {
+        self.start_of(self.gone.entries)
     }
 
     /// The number of entries.
@@ -61,10 +76,11 @@ impl Waiting {
 
     /// The memory of all entries but the last, in bytes.
     pub fn memory_before_last(&self) -> usize {
-        let before_last = self.ends.iter().rev().nth(1).map_or(0, EntryEnd::bytes);
+        let last = self.ends.len().saturating_sub(1).max(self.gone.entries);
+        let before = self.start_of(last).bytes() - self.start().bytes();
         let record = size_of::<EntryEnd>() + size_of::<Mark>() + size_of::<u64>();
         let records = (self.entries() as usize).saturating_sub(1) * record;
-        before_last.saturating_sub(self.gone.end.bytes()) + records
+        before + records
     }
 
     /// The number of user keys that start among the entries.
@@ -89,20 +105,18 @@ impl Waiting {
             value: self.values.len(),
             sequence: entry.sequence,
         });
-        self.marks.push(Mark {
-            kind: entry.kind,
-            new_key: entry.new_key,
-        });
+        self.marks.push(Mark::of(entry));
     }
 
     /// Adds puts; `numbers` are those of their keys.
     pub fn push_puts(&mut self, puts: &Puts<'_>, numbers: impl Iterator<Item = u64>) {
-        self.ends.extend(puts.ends_from(self.end()));
+        let start = self.start_of(self.ends.len());
+        self.ends.extend(puts.ends_from(start));
         let (keys, values) = puts.columns();
         self.keys.extend_from_slice(keys);
         self.values.extend_from_slice(values);
         self.numbers.extend(numbers);
-        self.marks.resize(self.ends.len(), NEW_PUT);
+        self.marks.resize(self.ends.len(), Mark::NEW_PUT);
     }
 
     /// The numbers that were not passed to the model.
@@ -115,25 +129,27 @@ impl Waiting {
         self.trained = self.numbers.len();
     }
 
-    /// The first entries, at most `most` of them, as far as they are puts of different keys, and of one size.
+    /// The first entries, at most `most` of them, as far as they are puts of different keys, and of one size; `None` if that is
+    /// so large that each has a block of its own.
     pub fn even_puts(&self, most: usize) -> Option<Puts<'_>> {
         let ends = self.ends.get(self.gone.entries..)?;
         let marks = self.marks.get(self.gone.entries..)?;
-        let mut start = self.gone.end;
+        let mut start = self.start();
         let mut sizes = None;
         let even = ends.iter().zip(marks).take(most).take_while(|(end, mark)| {
             let own = (end.key - start.key, end.value - start.value);
             start = **end;
-            **mark == NEW_PUT && *sizes.get_or_insert(own) == own
+            **mark == Mark::NEW_PUT && *sizes.get_or_insert(own) == own
         });
         let count = even.count();
-        let ends = ends.get(..count)?;
-        Some(Puts::behind(self.gone.end, (&self.keys, &self.values), ends).of_sizes(sizes?))
+        let sizes = sizes.filter(|(key, value)| key + value <= LARGE_ENTRY_BYTES)?;
+        let puts = Puts::behind(self.start(), (&self.keys, &self.values), ends.get(..count)?);
+        Some(puts.of_sizes(sizes))
     }
 
     /// All entries, in order.
     pub fn iter(&self) -> impl Iterator<Item = NewEntry<'_>> {
-        let mut start = self.gone.end;
+        let mut start = self.start();
         let entries = self.ends.iter().zip(&self.marks);
         (entries.skip(self.gone.entries)).map_while(move |(end, mark)| {
             let key = self.keys.get(start.key..end.key)?;
@@ -142,9 +158,9 @@ impl Waiting {
             Some(NewEntry {
                 key,
                 sequence: end.sequence,
-                kind: mark.kind,
+                kind: mark.kind()?,
                 value,
-                new_key: mark.new_key,
+                new_key: mark.is_new_key(),
             })
         })
     }
@@ -175,20 +191,18 @@ impl Waiting {
 
     /// Removes the first entries.
     pub fn remove(&mut self, entries: usize) {
-        let all = self.gone.entries + entries;
-        let removed = self.marks.get(self.gone.entries..all).unwrap_or_default();
-        self.gone.keys += removed.iter().filter(|mark| mark.new_key).count();
-        self.gone.entries += removed.len();
-        let last = self.gone.entries.checked_sub(1);
-        let last = last.and_then(|last| self.ends.get(last));
-        self.gone.end = last.copied().unwrap_or_default();
+        let removed = self.marks.iter().skip(self.gone.entries).take(entries);
+        for mark in removed {
+            self.gone.keys += usize::from(mark.is_new_key());
+            self.gone.entries += 1;
+        }
         self.trained = self.trained.max(self.gone.keys);
         self.compact();
     }
 
     /// Reuses the memory of removed entries once they are at least half of the bytes.
     fn compact(&mut self) {
-        let end = self.gone.end;
+        let end = self.start();
         if end.bytes() < (self.keys.len() + self.values.len()) / 2 {
             return;
         }

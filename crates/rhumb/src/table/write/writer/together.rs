@@ -23,7 +23,7 @@ impl TableWriter {
             0 => Ordering::Greater,
             _ => compare(puts.key(0), &self.last_key),
         };
-        // None may be an older version of the last key. Where all together are not too long, none is.
+        // None may be an older version of the last key. Where all together are not too long, no single one is.
         self.check(keys, MAX_SEQUENCE, values, order)?;
         if let Some(at) = puts.first_out_of_order() {
             return Err(self.out_of_order(at as u64));
@@ -36,19 +36,18 @@ impl TableWriter {
             self.count_puts(puts.len(), sizes, range, (puts.key(last), sequence));
         }
         let mut placed = 0;
-        match &mut self.cutter {
-            Cutter::Bytes(bytes) => return cut_all_by_bytes(&mut self.blocks, puts, *bytes),
-            Cutter::Model(placer) => {
-                let placing;
-                (placed, placing) = placer.add_puts(puts, &mut self.blocks)?;
-                if placing == Placing::Ended {
-                    self.leave_model()?;
-                }
+        if let Cutter::Model(placer) = &mut self.cutter {
+            let placing;
+            (placed, placing) = placer.add_puts(puts, &mut self.blocks)?;
+            if placing == Placing::Ended {
+                self.leave_model()?;
             }
-            _ => {}
         }
         let rest = puts.part(placed..puts.len());
-        rest.entries().try_for_each(|entry| self.cut(&entry))
+        match self.cutter {
+            Cutter::Bytes(bytes) => cut_all_by_bytes(&mut self.blocks, &rest, bytes),
+            _ => rest.entries().try_for_each(|entry| self.cut(&entry)),
+        }
     }
 
     /// Counts puts of different keys: how many, the bytes of their keys and of their values, their smallest and largest
