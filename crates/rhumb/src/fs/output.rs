@@ -8,12 +8,12 @@ use super::{FileSystem, WriteFile, ops};
 use crate::error::Result;
 
 /// Whenever so many bytes of a file were written, the device begins to take them, once it has taken those before. So it is busy
-/// while more are made, and a sync of the log, or a read, does not wait behind much (docs/performance.md, Reads beside a
-/// conversion).
+/// while more are made, and a sync of the log, or a read, does not wait behind much (docs/performance/tier.md, Reads
+/// beside a conversion).
 const BEGIN_EVERY: u64 = 512 << 10;
 
 /// Room is set aside for so many bytes at a time, or as many as there are already: where the file system finds it for each write
-/// of a piece, writing takes half as much more of the processor's time (docs/performance.md, Flushes and merges).
+/// of a piece, writing takes half as much more of the processor's time (docs/performance/merges.md).
 const ROOM_BYTES: u64 = 1 << 20;
 
 /// The size of pieces where few files are written at a time.
@@ -23,7 +23,7 @@ pub(crate) const PIECE_BYTES: usize = 256 << 10;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pieces {
     /// They end at multiples of this, a power of two: the page cache then takes a piece as few large pages, where the file
-    /// system knows these, and none is written twice (docs/performance.md, Flushes and merges).
+    /// system knows these, and none is written twice (docs/performance/merges.md).
     pub bytes: usize,
     /// The most memory for what is not written yet that is kept for what follows.
     pub kept: usize,
