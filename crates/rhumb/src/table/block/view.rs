@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use rhumb_index::search::common_prefix;
 
 use super::{BlockLayout, HEADER_BYTES, Walk};
-use crate::entry::{EntryKind, Pointer, Sequence, compare, copy_words};
+use crate::entry::{EntryKind, Pointer, Sequence, append_part, compare, copy_words};
 use crate::table::form::damage::Damage;
 
 /// A raw block with its layout, which was checked when the block was read. A slot out of bounds, or
@@ -232,11 +232,21 @@ impl<'a> BlockView<'a> {
 
     /// Copies the key at `slot` into `key`.
     pub fn key_into(&self, slot: usize, key: &mut Vec<u8>) {
+        self.prefix_into(key);
+        if self.layout.fixed_keys {
+            let len = self.layout.suffix.alike();
+            return append_part(key, self.raw, self.layout.keys() + slot * len, len);
+        }
         let (shared, suffix) = self.key_parts(slot);
-        key.clear();
-        key.extend_from_slice(self.prefix());
         key.extend_from_slice(shared);
         key.extend_from_slice(suffix);
+    }
+
+    /// Makes `key` the prefix of the block.
+    #[inline]
+    pub(super) fn prefix_into(&self, key: &mut Vec<u8>) {
+        key.clear();
+        append_part(key, self.raw, HEADER_BYTES, self.prefix().len());
     }
 
     /// Copies the key at `slot` into `key`, which holds another key of this block.

@@ -51,8 +51,7 @@ impl BlockView<'_> {
         let walk = self.walk_from(slot);
         let (keys, own) = (walk.keys, self.layout.suffix.get(self.raw, slot));
         let start = keys.end.saturating_sub(own);
-        key.clear();
-        key.extend_from_slice(self.prefix());
+        self.prefix_into(key);
         // The first key of a group is its head.
         if start > keys.head {
             append_part(key, self.raw, keys.head, keys.held);

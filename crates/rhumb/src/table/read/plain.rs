@@ -131,8 +131,8 @@ impl PlainEntries {
     }
 
     /// Changes `key` from that of the entry to that of the next one, and prefetches what lies behind the value of that one.
-    // Not inlined: most blocks that are walked have strides.
-    #[inline(never)]
+    // Inlined, or at least made anew in each crate that walks: a call into another crate is an indirect branch.
+    #[inline]
     fn next_key(&mut self, key: &mut Vec<u8>) {
         let next = self.slot + 1;
         (self.block.view()).next_key(self.slot, &mut self.walk, key);
